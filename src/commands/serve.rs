@@ -1,0 +1,31 @@
+//! `toolscout serve`: the meta-server on stdio.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+
+use super::load_embedder_from;
+use crate::cli::Serve;
+use crate::config::Config;
+use crate::router::Options;
+use crate::serve::Engine;
+use crate::serve::{self};
+
+pub(super) fn run(config: &Config, arguments: &Serve) -> anyhow::Result<()> {
+    let (models, cache) = (config.models.clone(), config.cache.clone());
+    let loader = Box::new(move |name: &str| load_embedder_from(&models, &cache, name));
+    let defaults = Options {
+        ranking: arguments.ranking.into(),
+        ..Options::default()
+    };
+    let engine = Arc::new(Engine::new(config.index.clone(), loader, defaults));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the async runtime")?;
+    let served = runtime.block_on(serve::stdio(engine));
+    // A routing call may still run on a blocking thread; nobody waits for it.
+    runtime.shutdown_background();
+    Ok(served?)
+}

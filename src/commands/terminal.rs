@@ -1,0 +1,75 @@
+//! Printing: plain in a pipe, coloured on a terminal.
+
+use std::io::Write;
+
+use anyhow::Context;
+use comfy_table::presets::NOTHING;
+use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table};
+use serde::Serialize;
+
+use crate::config::Config;
+
+/// Writes `text` and a line break to stdout.
+pub(super) fn print(text: &str) -> anyhow::Result<()> {
+    writeln!(anstream::stdout().lock(), "{text}")?;
+    Ok(())
+}
+
+/// Writes a remark to stderr, unless `--quiet`.
+pub(super) fn remark(config: &Config, text: &str) {
+    if !config.quiet {
+        say(text);
+    }
+}
+
+/// Writes `text` and a line break to stderr.
+pub(super) fn say(text: &str) {
+    // What cannot be said is no reason to fail.
+    let _ignored = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// Writes `value` as JSON to stdout.
+pub(super) fn print_json<T: Serialize>(value: &T) -> anyhow::Result<()> {
+    print(&serde_json::to_string_pretty(value).context("cannot write the result as JSON")?)
+}
+
+/// A borderless table; `right` names the columns of numbers.
+pub(super) fn table(head: &[&str], right: &[usize]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(
+        head.iter()
+            .map(|title| Cell::new(title).add_attribute(Attribute::Bold)),
+    );
+    for &column in right {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// `34014426` → `34.0 MB`.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+pub(super) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.2} GB", bytes as f64 / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_decimal_units() {
+        assert_eq!(size(999), "999 B");
+        assert_eq!(size(34_014_426), "34.0 MB");
+        assert_eq!(size(1_536_000_000), "1.54 GB");
+    }
+}

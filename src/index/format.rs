@@ -1,0 +1,217 @@
+//! What stands in an index directory.
+//!
+//! ```text
+//! CURRENT              "gen-3": the live generation, replaced by rename
+//! lock                 held while a build runs
+//! gen-3/manifest.json  what it was built from and with; sha256 of the others
+//! gen-3/manifest.sha256
+//! gen-3/vectors.safetensors   matrices (f32, unit rows) and id tables
+//! gen-3/catalog.jsonl  server lines, then tool lines; offsets in the tensors
+//! gen-3/surface.json   what the meta-server says of itself
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::{RawJson, Reject};
+use crate::embed::Identity;
+
+/// Raised whenever a reader of the older version would misread.
+pub const FORMAT_VERSION: u32 = 1;
+
+pub(super) const CURRENT: &str = "CURRENT";
+pub(super) const LOCK: &str = "lock";
+pub(super) const MANIFEST: &str = "manifest.json";
+pub(super) const MANIFEST_SHA256: &str = "manifest.sha256";
+pub(super) const VECTORS: &str = "vectors.safetensors";
+pub(super) const CATALOG: &str = "catalog.jsonl";
+pub(super) const SURFACE: &str = "surface.json";
+/// Row → server, `[n_tools]` u32, ascending.
+pub(super) const TOOL_SERVER: &str = "tool_server";
+/// Byte offsets into the catalogue, `[n_servers + n_tools + 1]` u64.
+pub(super) const OFFSETS: &str = "catalog_offsets";
+
+/// The matrices of an index; rows are servers or tools, unit-norm or, where
+/// the text is absent, all zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Matrix {
+    /// `[n_servers × dim]`, the publisher's description.
+    ServerDescription,
+    /// `[n_servers × dim]`, the summary.
+    ServerSummary,
+    /// `[n_servers × dim]`, name, purpose and tool names.
+    ServerDigest,
+    /// `[n_tools × dim]`, name, description and parameter names.
+    ToolText,
+    /// `[n_tools × dim]`, the description alone (built with `--paper`).
+    ToolDescription,
+}
+
+impl Matrix {
+    /// All matrices, in file order.
+    pub const ALL: [Self; 5] = [
+        Self::ServerDescription,
+        Self::ServerSummary,
+        Self::ServerDigest,
+        Self::ToolText,
+        Self::ToolDescription,
+    ];
+
+    /// Name of the tensor.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ServerDescription => "server_description",
+            Self::ServerSummary => "server_summary",
+            Self::ServerDigest => "server_digest",
+            Self::ToolText => "tool_text",
+            Self::ToolDescription => "tool_description",
+        }
+    }
+
+    /// Whether its rows are tools.
+    #[must_use]
+    pub fn is_of_tools(self) -> bool {
+        matches!(self, Self::ToolText | Self::ToolDescription)
+    }
+}
+
+/// `manifest.json`.
+///
+/// Holds no time of day: equal sources give an equal manifest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`FORMAT_VERSION`] of the writer.
+    pub format_version: u32,
+    /// The N of `gen-N`.
+    pub generation: u64,
+    /// Version of the writer.
+    pub toolscout: String,
+    /// The model; an index is bound to it.
+    pub embedder: Identity,
+    /// Runtime version and architecture; another one only warns.
+    pub runtime: String,
+    /// Whether tool descriptions were embedded alone too.
+    pub paper: bool,
+    /// Servers and tools.
+    pub counts: Counts,
+    /// What it was built from, in order.
+    pub sources: Vec<SourceRecord>,
+    /// What could not be taken over, with reasons.
+    pub rejected: Vec<Reject>,
+    /// What was taken over, but is not as it should be.
+    pub warnings: Vec<String>,
+    /// Rows without a vector, by matrix.
+    pub absent: BTreeMap<String, Absent>,
+    /// Every other file of the generation.
+    pub files: BTreeMap<String, FileRecord>,
+}
+
+/// How much an index holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Rows of the server matrices.
+    pub servers: usize,
+    /// Rows of the tool matrices.
+    pub tools: usize,
+}
+
+/// Rows that are zero, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Absent {
+    /// The text is empty.
+    pub no_text: usize,
+    /// The model gave no usable vector.
+    pub bad_vector: usize,
+}
+
+/// One source file as it was when read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceRecord {
+    /// Absolute path.
+    pub path: String,
+    /// `catalog`, `mcp-zero` …
+    pub format: String,
+    /// Whether the format was given by `--format` rather than recognised.
+    pub forced: bool,
+    /// Size.
+    pub bytes: u64,
+    /// Checksum.
+    pub sha256: String,
+}
+
+/// Size and checksum of a file of the generation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRecord {
+    /// Size.
+    pub bytes: u64,
+    /// Checksum.
+    pub sha256: String,
+}
+
+/// A server's line in `catalog.jsonl`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerRecord {
+    /// Unique name.
+    pub name: String,
+    /// May be empty.
+    pub description: String,
+    /// May be empty.
+    pub summary: String,
+    /// Homepage.
+    pub url: Option<String>,
+    /// The generated text that was embedded beside the two above.
+    pub digest: String,
+    /// Its number of tools.
+    pub n_tools: usize,
+}
+
+/// A tool's line in `catalog.jsonl`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ToolRecord {
+    /// The name offered to clients: `server__tool`, unique, ≤ 60 characters.
+    pub exposed: String,
+    /// Name of its server.
+    pub server: String,
+    /// Name on its server.
+    pub name: String,
+    /// Display name.
+    pub title: Option<String>,
+    /// May be empty.
+    pub description: String,
+    /// As the source wrote it; line breaks between tokens are dropped.
+    pub input_schema: Option<RawJson>,
+    /// The same.
+    pub output_schema: Option<RawJson>,
+    /// The same.
+    pub annotations: Option<RawJson>,
+}
+
+/// `surface.json`: what the meta-server shows before any request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Surface {
+    /// `instructions` of `initialize`.
+    pub instructions: String,
+    /// Description of the tool `discover_tools`.
+    pub tool_description: String,
+    /// Servers in the index.
+    pub n_servers: usize,
+    /// Tools in the index.
+    pub n_tools: usize,
+    /// What it costs and what it replaces, in o200k_base tokens.
+    pub tokens: SurfaceTokens,
+}
+
+/// Token counts (o200k_base), computed at build time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SurfaceTokens {
+    /// All tool definitions of the index, as `tools/list` would carry them.
+    pub all_schemas: usize,
+    /// The entry of `discover_tools` without its `outputSchema`.
+    pub tool_entry: usize,
+    /// With it.
+    pub tool_entry_with_output_schema: usize,
+    /// The instructions.
+    pub instructions: usize,
+}

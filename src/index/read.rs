@@ -1,0 +1,442 @@
+//! Opening a generation: memory-mapped, checked, never trusted.
+//!
+//! `open` is cheap (manifest, shapes); `verify` reads every byte and every
+//! row. Nothing may be answered from an index that was not verified once.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+use ndarray::ArrayView2;
+use safetensors::{Dtype, SafeTensors};
+use serde::de::DeserializeOwned;
+
+use super::format::{
+    CATALOG, CURRENT, MANIFEST, MANIFEST_SHA256, OFFSETS, SURFACE, TOOL_SERVER, VECTORS,
+};
+use super::write::{generations, sha256_hex};
+use super::{FORMAT_VERSION, IndexError, Manifest, Matrix, ServerRecord, Surface, ToolRecord};
+use crate::catalog::{ServerId, ToolId};
+use crate::embed::Identity;
+
+/// Swaps seen in a row before a reader gives up; each needs a whole build.
+const MAX_SWAPS: usize = 10;
+
+/// One generation, open for reading; stays valid while others rebuild.
+#[derive(Debug)]
+pub struct Index {
+    dir: PathBuf,
+    folder: PathBuf,
+    manifest: Manifest,
+    vectors: Mmap,
+    catalog: Mmap,
+    tensors: HashMap<String, Tensor>,
+}
+
+#[derive(Clone, Debug)]
+struct Tensor {
+    bytes: Range<usize>,
+    shape: Vec<usize>,
+}
+
+impl Index {
+    /// Opens the live generation of `dir` without reading its rows.
+    ///
+    /// # Errors
+    /// Says what is missing, too new, or damaged, and which command cures it.
+    pub fn open(dir: &Path) -> Result<Self, IndexError> {
+        let mut name = current(dir)?;
+        for _ in 0..MAX_SWAPS {
+            let opened = Self::open_generation(dir, &name);
+            let now = current(dir)?;
+            // A writer may have swapped twice and removed what we were opening.
+            if opened.is_ok() || now == name {
+                return opened;
+            }
+            name = now;
+        }
+        Self::open_generation(dir, &name)
+    }
+
+    /// Opens the newest generation of `dir` that passes [`Index::verify`].
+    ///
+    /// Returns it with the error of the live one, if that is not the one.
+    ///
+    /// # Errors
+    /// The error of the live generation, when no other is sound either.
+    pub fn open_sound(dir: &Path) -> Result<(Self, Option<IndexError>), IndexError> {
+        let sound = |index: Self| index.verify().map(|()| index);
+        let error = match Self::open(dir).and_then(sound) {
+            Ok(index) => return Ok((index, None)),
+            Err(error @ IndexError::Missing { .. }) => return Err(error),
+            Err(error) => error,
+        };
+        for generation in generations(dir).into_iter().rev() {
+            let older = Self::open_generation(dir, &format!("gen-{generation}"));
+            if let Ok(index) = older.and_then(sound) {
+                return Ok((index, Some(error)));
+            }
+        }
+        Err(error)
+    }
+
+    fn open_generation(dir: &Path, name: &str) -> Result<Self, IndexError> {
+        let folder = dir.join(name);
+        let manifest = read_manifest(&folder)?;
+        let vectors = map(&folder.join(VECTORS))?;
+        let catalog = map(&folder.join(CATALOG))?;
+        let tensors = tensors(&folder.join(VECTORS), &vectors)?;
+        let index = Self {
+            dir: dir.to_owned(),
+            folder,
+            manifest,
+            vectors,
+            catalog,
+            tensors,
+        };
+        index.check_shapes()?;
+        Ok(index)
+    }
+
+    /// The directory it was opened from.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// What it was built from and with.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The name in `CURRENT`, such as `gen-3`; cheap enough to ask before
+    /// every answer.
+    ///
+    /// # Errors
+    /// [`IndexError::Missing`] when there is no index.
+    pub fn live_generation(dir: &Path) -> Result<String, IndexError> {
+        current(dir)
+    }
+
+    /// Size of all files.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.manifest.files.values().map(|file| file.bytes).sum()
+    }
+
+    /// Fails unless `embedder` is the model this index was built with.
+    ///
+    /// # Errors
+    /// [`IndexError::OtherModel`] names both.
+    pub fn require_model(&self, embedder: &Identity) -> Result<(), IndexError> {
+        if self.manifest.embedder == *embedder {
+            return Ok(());
+        }
+        let name = |id: &Identity| {
+            let digest = id.digest();
+            format!(
+                "`{}` ({}, {:02x}{:02x}{:02x})",
+                id.model, id.dim, digest[0], digest[1], digest[2]
+            )
+        };
+        Err(IndexError::OtherModel {
+            index: name(&self.manifest.embedder),
+            loaded: name(embedder),
+        })
+    }
+
+    /// Re-reads every file and every row.
+    ///
+    /// # Errors
+    /// Names the first file whose size, checksum or rows are not as built.
+    pub fn verify(&self) -> Result<(), IndexError> {
+        for (name, record) in &self.manifest.files {
+            let path = self.folder.join(name);
+            let other;
+            let bytes: &[u8] = match name.as_str() {
+                VECTORS => &self.vectors,
+                CATALOG => &self.catalog,
+                _ => {
+                    other = fs_err::read(&path).map_err(|source| IndexError::Read {
+                        path: path.clone(),
+                        source,
+                    })?;
+                    &other
+                }
+            };
+            let got = sha256_hex(bytes);
+            if bytes.len() as u64 != record.bytes || got != record.sha256 {
+                let what = format!(
+                    "{} bytes with sha256 {got}, expected {} bytes with {}",
+                    bytes.len(),
+                    record.bytes,
+                    record.sha256
+                );
+                return Err(IndexError::Damaged { path, what });
+            }
+        }
+        self.check_rows()
+    }
+
+    /// A matrix, `[rows × dim]`; `None` where the index was built without it.
+    #[must_use]
+    pub fn matrix(&self, kind: Matrix) -> Option<ArrayView2<'_, f32>> {
+        let tensor = self.tensors.get(kind.name())?;
+        let numbers = bytemuck::try_cast_slice(&self.vectors[tensor.bytes.clone()]).ok()?;
+        ArrayView2::from_shape((tensor.shape[0], tensor.shape[1]), numbers).ok()
+    }
+
+    /// Owner of each tool, `[n_tools]`, ascending.
+    #[must_use]
+    pub fn tool_server(&self) -> &[u32] {
+        self.numbers(TOOL_SERVER)
+    }
+
+    /// The record of a server.
+    ///
+    /// # Errors
+    /// Fails when its line is damaged.
+    pub fn server(&self, id: ServerId) -> Result<ServerRecord, IndexError> {
+        self.record(id.row())
+    }
+
+    /// The record of a tool, schemas as the source wrote them.
+    ///
+    /// # Errors
+    /// Fails when its line is damaged.
+    pub fn tool(&self, id: ToolId) -> Result<ToolRecord, IndexError> {
+        self.record(self.manifest.counts.servers + id.row())
+    }
+
+    /// What the meta-server says of itself.
+    ///
+    /// # Errors
+    /// Fails when the file is damaged.
+    pub fn surface(&self) -> Result<Surface, IndexError> {
+        let path = self.folder.join(SURFACE);
+        let bytes = fs_err::read(&path).map_err(|source| IndexError::Read {
+            path: path.clone(),
+            source,
+        })?;
+        serde_json::from_slice(&bytes).map_err(|error| IndexError::Damaged {
+            path,
+            what: error.to_string(),
+        })
+    }
+
+    fn record<T: DeserializeOwned>(&self, line: usize) -> Result<T, IndexError> {
+        let offsets: &[u64] = self.numbers(OFFSETS);
+        let bounds = offsets.get(line).zip(offsets.get(line + 1));
+        let bytes = bounds
+            .and_then(|(&from, &to)| {
+                self.catalog
+                    .get(usize::try_from(from).ok()?..usize::try_from(to).ok()?)
+            })
+            .unwrap_or_default();
+        serde_json::from_slice(bytes).map_err(|error| IndexError::Damaged {
+            path: self.folder.join(CATALOG),
+            what: format!("record {line}: {error}"),
+        })
+    }
+
+    fn numbers<T: bytemuck::AnyBitPattern>(&self, name: &str) -> &[T] {
+        self.tensors
+            .get(name)
+            .and_then(|tensor| bytemuck::try_cast_slice(&self.vectors[tensor.bytes.clone()]).ok())
+            .unwrap_or_default()
+    }
+
+    /// Dims and row counts agree with the manifest.
+    fn check_shapes(&self) -> Result<(), IndexError> {
+        let counts = self.manifest.counts;
+        let dim = self.manifest.embedder.dim;
+        let mut expected = vec![
+            (TOOL_SERVER, vec![counts.tools]),
+            (OFFSETS, vec![counts.servers + counts.tools + 1]),
+        ];
+        for kind in Matrix::ALL {
+            let rows = if kind.is_of_tools() {
+                counts.tools
+            } else {
+                counts.servers
+            };
+            if kind != Matrix::ToolDescription || self.manifest.paper {
+                expected.push((kind.name(), vec![rows, dim]));
+            }
+        }
+        for (name, shape) in expected {
+            let found = self.tensors.get(name).map(|tensor| tensor.shape.clone());
+            if found.as_ref() != Some(&shape) {
+                let found = found.map_or("no such tensor".to_owned(), |s| format!("shape {s:?}"));
+                return Err(self.damaged_vectors(format!(
+                    "`{name}`: expected shape {shape:?}, found {found}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Every row has norm 1, or is zero and counted as absent.
+    fn check_rows(&self) -> Result<(), IndexError> {
+        let servers = self.manifest.counts.servers;
+        let owners = self.tool_server();
+        if !owners.is_sorted() || owners.last().is_some_and(|&last| last as usize >= servers) {
+            return Err(self.damaged_vectors(format!(
+                "`{TOOL_SERVER}` does not ascend within {servers} servers"
+            )));
+        }
+        for kind in Matrix::ALL {
+            let Some(matrix) = self.matrix(kind) else {
+                continue;
+            };
+            let mut n_zero = 0;
+            for (row, vector) in matrix.outer_iter().enumerate() {
+                let norm: f32 = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
+                if norm == 0.0 {
+                    n_zero += 1;
+                } else if !(norm - 1.0).abs().le(&1e-3) {
+                    return Err(self.damaged_vectors(format!(
+                        "row {row} of `{}` has norm {norm}, expected 1",
+                        kind.name()
+                    )));
+                }
+            }
+            let absent = self
+                .manifest
+                .absent
+                .get(kind.name())
+                .copied()
+                .unwrap_or_default();
+            let expected = absent.no_text + absent.bad_vector;
+            if n_zero != expected {
+                return Err(self.damaged_vectors(format!(
+                    "`{}` has {n_zero} zero rows, expected {expected}",
+                    kind.name()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn damaged_vectors(&self, what: String) -> IndexError {
+        IndexError::Damaged {
+            path: self.folder.join(VECTORS),
+            what,
+        }
+    }
+}
+
+fn current(dir: &Path) -> Result<String, IndexError> {
+    let path = dir.join(CURRENT);
+    let name = match fs_err::read_to_string(&path) {
+        Ok(name) => name.trim_end().to_owned(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(IndexError::Missing {
+                dir: dir.to_owned(),
+            });
+        }
+        Err(source) => return Err(IndexError::Read { path, source }),
+    };
+    let number = name
+        .strip_prefix("gen-")
+        .and_then(|number| number.parse::<u64>().ok());
+    match number {
+        Some(_) => Ok(name),
+        None => Err(IndexError::Damaged {
+            path,
+            what: format!(
+                "expected `gen-N`, found {:?}",
+                name.chars().take(40).collect::<String>()
+            ),
+        }),
+    }
+}
+
+fn read_manifest(folder: &Path) -> Result<Manifest, IndexError> {
+    let path = folder.join(MANIFEST);
+    let read = |path: &Path| {
+        fs_err::read(path).map_err(|source| IndexError::Read {
+            path: path.to_owned(),
+            source,
+        })
+    };
+    let bytes = read(&path)?;
+    let damaged = |what: String| IndexError::Damaged {
+        path: path.clone(),
+        what,
+    };
+    let any: serde_json::Value =
+        serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+    let found = any
+        .get("format_version")
+        .and_then(serde_json::Value::as_u64);
+    match found {
+        Some(version) if version == u64::from(FORMAT_VERSION) => {}
+        Some(found) => {
+            return Err(IndexError::Version {
+                path,
+                found,
+                expected: FORMAT_VERSION,
+            });
+        }
+        None => return Err(damaged("no `format_version`".to_owned())),
+    }
+    let checksum = read(&folder.join(MANIFEST_SHA256))?;
+    let (got, checksum) = (sha256_hex(&bytes), String::from_utf8_lossy(&checksum));
+    let expected = checksum.split_whitespace().next().unwrap_or_default();
+    if got != expected {
+        return Err(damaged(format!("sha256 {got}, expected {expected}")));
+    }
+    serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))
+}
+
+#[expect(
+    unsafe_code,
+    reason = "a memory map is the only way not to copy the vectors"
+)]
+fn map(path: &Path) -> Result<Mmap, IndexError> {
+    let failed = |source| IndexError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let file = fs_err::File::open(path).map_err(failed)?;
+    // SAFETY: files of a generation are never written again once their folder
+    // has its final name; writers make new folders and remove old ones, which
+    // leaves the pages of an open map in place. Only a stranger who truncates
+    // the file under us could end the process (SIGBUS).
+    unsafe { Mmap::map(file.file()) }.map_err(failed)
+}
+
+fn tensors(path: &Path, bytes: &[u8]) -> Result<HashMap<String, Tensor>, IndexError> {
+    let damaged = |what: String| IndexError::Damaged {
+        path: path.to_owned(),
+        what,
+    };
+    let parsed = SafeTensors::deserialize(bytes).map_err(|error| damaged(error.to_string()))?;
+    let mut tensors = HashMap::new();
+    for (name, view) in parsed.iter() {
+        let expected = match name {
+            OFFSETS => Dtype::U64,
+            TOOL_SERVER => Dtype::U32,
+            _ => Dtype::F32,
+        };
+        if view.dtype() != expected {
+            return Err(damaged(format!(
+                "`{name}` is {:?}, expected {expected:?}",
+                view.dtype()
+            )));
+        }
+        let start = view.data().as_ptr().addr() - bytes.as_ptr().addr();
+        let range = start..start + view.data().len();
+        tensors.insert(
+            name.to_owned(),
+            Tensor {
+                bytes: range,
+                shape: view.shape().to_vec(),
+            },
+        );
+    }
+    Ok(tensors)
+}

@@ -1,0 +1,25 @@
+//! toolscout: active tool discovery for LLM agents, after MCP-Zero
+//! (arXiv 2506.01056).
+//!
+//! An agent that lacks a capability says so in a `<tool_assistant>` request;
+//! [`router::Router`] finds the few tools that fit among thousands and returns
+//! their schemas. Start with [`router`]; ARCHITECTURE.md has the map.
+
+pub mod build;
+pub mod catalog;
+pub mod cli;
+pub mod commands;
+pub mod config;
+pub mod embed;
+pub mod error;
+pub mod index;
+pub mod models;
+pub mod rank;
+pub mod reply;
+pub mod request;
+pub mod router;
+pub mod serve;
+pub mod sources;
+pub mod surface;
+pub mod telemetry;
+pub mod tokens;

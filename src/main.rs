@@ -1,0 +1,44 @@
+//! The process: parse arguments, run, map the result to an exit code.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use toolscout::cli::Cli;
+use toolscout::commands::{self, Outcome};
+use toolscout::error::Fault;
+use toolscout::router::RouteError;
+use toolscout::telemetry;
+
+const FAILED: u8 = 1;
+const BAD_USAGE: u8 = 2;
+const NOTHING_MATCHED: u8 = 3;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match telemetry::start(&cli.global.log).and_then(|()| commands::run(cli)) {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::NothingMatched) => ExitCode::from(NOTHING_MATCHED),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            commands::print_error(&error);
+            ExitCode::from(exit_code(&error))
+        }
+    }
+}
+
+/// A request that cannot be understood is bad usage; all else has failed.
+fn exit_code(error: &anyhow::Error) -> u8 {
+    match error.downcast_ref::<RouteError>() {
+        Some(RouteError::Index(_)) | None => FAILED,
+        Some(error) if error.fault() == Fault::Caller => BAD_USAGE,
+        Some(_) => FAILED,
+    }
+}
+
+/// The reader of our output has seen enough (`toolscout … | head`).
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .root_cause()
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}

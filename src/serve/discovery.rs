@@ -1,0 +1,184 @@
+//! The MCP side: what is listed, what is called.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode,
+    GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, JsonObject,
+    ListPromptsResult, ListToolsResult, PaginatedRequestParams, Prompt, PromptMessage, Role,
+    ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::Value;
+
+use super::engine::Engine;
+use super::{arguments, result};
+use crate::surface;
+
+/// How long a client may keep `tools/list` (2026-07-28); the list changes only
+/// with the index generation.
+const LIST_TTL_MS: u64 = 300_000;
+
+/// Requests of the protocol whose parameters rmcp may fail to read; it then
+/// hands them on as unknown ones.
+const KNOWN_METHODS: [&str; 6] = [
+    "initialize",
+    "tools/list",
+    "tools/call",
+    "prompts/list",
+    "prompts/get",
+    "server/discover",
+];
+
+/// One session's view of the engine.
+#[derive(Clone)]
+pub(super) struct Discovery {
+    engine: Arc<Engine>,
+}
+
+impl Discovery {
+    pub(super) fn new(engine: Arc<Engine>) -> Self {
+        Self { engine }
+    }
+
+    /// Loads model and index behind what the client is doing now.
+    fn warm_up(&self) {
+        let engine = Arc::clone(&self.engine);
+        tokio::task::spawn_blocking(move || engine.warm_up());
+    }
+
+    async fn discover(&self, given: JsonObject) -> Result<CallToolResponse, ErrorData> {
+        let engine = Arc::clone(&self.engine);
+        let answered = tokio::task::spawn_blocking(move || {
+            let (ask, options) = match arguments::read(&given, &engine.defaults) {
+                Ok(read) => read,
+                Err(error) => return Ok(result::failure(&error.to_string())),
+            };
+            match engine.route(&ask, &options) {
+                Ok(routed) => result::success(&routed.reply),
+                Err(error) => result::from_error(&error),
+            }
+        });
+        let result = answered
+            .await
+            .map_err(|error| ErrorData::internal_error(format!("routing failed: {error}"), None))?;
+        Ok(result?.into())
+    }
+}
+
+impl ServerHandler for Discovery {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_prompts()
+            .build();
+        let mut info = ServerConfig::new(capabilities);
+        info.server_info = Implementation::new("toolscout", env!("CARGO_PKG_VERSION"));
+        info.instructions = Some(self.engine.surface().instructions.clone());
+        info
+    }
+
+    async fn on_initialized(&self, _context: NotificationContext<RoleServer>) {
+        self.warm_up();
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        refuse_cursor(request)?;
+        self.warm_up();
+        let mut list = ListToolsResult::with_all_items(vec![tool(&self.engine)?]);
+        list.ttl_ms = Some(LIST_TTL_MS);
+        list.cache_scope = Some(CacheScope::Public);
+        Ok(list)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if request.name != surface::TOOL_NAME {
+            let known = surface::TOOL_NAME;
+            return Err(ErrorData::invalid_params(
+                format!(
+                    "unknown tool {:?}; the only tool is `{known}`",
+                    request.name
+                ),
+                None,
+            ));
+        }
+        self.discover(request.arguments.unwrap_or_default()).await
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        refuse_cursor(request)?;
+        let description = "System prompt that teaches a model to ask for tools by itself";
+        let prompt = Prompt::new(surface::PROMPT_NAME, Some(description), None);
+        let mut list = ListPromptsResult::with_all_items(vec![prompt]);
+        list.ttl_ms = Some(LIST_TTL_MS);
+        list.cache_scope = Some(CacheScope::Public);
+        Ok(list)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        if request.name != surface::PROMPT_NAME {
+            let known = surface::PROMPT_NAME;
+            return Err(ErrorData::invalid_params(
+                format!(
+                    "unknown prompt {:?}; the only prompt is `{known}`",
+                    request.name
+                ),
+                None,
+            ));
+        }
+        let text = surface::system_prompt(&self.engine.surface());
+        Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        if KNOWN_METHODS.contains(&method.as_str()) {
+            return Err(ErrorData::invalid_params(
+                format!("bad parameters for {method}"),
+                None,
+            ));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
+    }
+}
+
+/// Lists have one page: only no cursor or the empty one is valid.
+fn refuse_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match request.and_then(|request| request.cursor) {
+        Some(cursor) if !cursor.is_empty() => Err(ErrorData::invalid_params(
+            "unknown cursor; the list has one page",
+            None,
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn tool(engine: &Engine) -> Result<Tool, ErrorData> {
+    let mut entry = surface::tool_entry(&engine.surface().tool_description);
+    if let Some(entry) = entry.as_object_mut() {
+        entry.insert("outputSchema".to_owned(), surface::output_schema());
+    }
+    serde_json::from_value::<Tool>(entry)
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None::<Value>))
+}

@@ -1,0 +1,394 @@
+//! Files that list MCP servers and their tools, read into the nouns.
+//!
+//! Owns recognising a format, and what is kept, rejected or warned of on the
+//! way. One odd record never costs its neighbours, and nothing is dropped
+//! silently. Must not rank, embed or build: a source knows no index.
+
+mod catalog;
+mod entry;
+mod error;
+mod fields;
+mod findings;
+mod format;
+mod mcp_zero;
+mod merge;
+mod parameter;
+mod records;
+mod shape;
+mod text;
+mod tools_list;
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use sha2::Digest;
+use sha2::Sha256;
+
+use crate::catalog::Reject;
+use crate::catalog::Server;
+use crate::sources::fields::Fields;
+use crate::sources::fields::Kind;
+use crate::sources::findings::Findings;
+use crate::sources::findings::shown;
+use crate::sources::records::Record;
+use crate::sources::records::Records;
+
+pub use crate::sources::error::SourceError;
+pub use crate::sources::format::Format;
+pub use crate::sources::format::UnknownFormat;
+pub use crate::sources::merge::Merged;
+pub use crate::sources::merge::merge;
+pub use crate::sources::text::EncodingError;
+pub use crate::sources::text::Utf16;
+
+/// What one source holds.
+#[derive(Debug)]
+pub struct Import {
+    /// As recognised, or as forced.
+    pub format: Format,
+    /// In the order of the source; names may repeat, see [`merge`].
+    pub servers: Vec<Server>,
+    /// Records that could not be taken over.
+    pub rejected: Vec<Reject>,
+    /// What was taken over otherwise than it was written; each names its
+    /// server and tool, but not the source.
+    pub warnings: Vec<String>,
+    /// Size of the file in bytes.
+    pub bytes: u64,
+    /// SHA-256 of the file, in lower-case hexadecimal digits.
+    pub sha256: String,
+}
+
+/// Reads a file, in the format its content shows or the one that is forced.
+///
+/// # Errors
+/// When nothing of the file can be taken over; see [`SourceError`].
+pub fn read(path: &Path, forced: Option<Format>) -> Result<Import, SourceError> {
+    let path_buf = || path.to_owned();
+    let bytes = fs_err::read(path).map_err(|source| SourceError::from_io(path_buf(), source))?;
+    let text = text::decode(&bytes).map_err(|source| SourceError::Encoding {
+        path: path_buf(),
+        source,
+    })?;
+    let (format, found) = import(&path.display().to_string(), &text, forced)?;
+    Ok(finish(format, found, &bytes))
+}
+
+/// Reads a text as [`read`] reads a file of that name.
+///
+/// # Errors
+/// When nothing of the text can be taken over; see [`SourceError`].
+pub fn parse(source_name: &str, text: &str, forced: Option<Format>) -> Result<Import, SourceError> {
+    let (format, found) = import(source_name, text, forced)?;
+    Ok(finish(format, found, text.as_bytes()))
+}
+
+fn finish(format: Format, found: Findings, bytes: &[u8]) -> Import {
+    let Findings {
+        servers,
+        rejected,
+        warnings,
+        ..
+    } = found;
+    let sha256 = Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    Import {
+        format,
+        servers,
+        rejected,
+        warnings,
+        bytes: bytes.len() as u64,
+        sha256,
+    }
+}
+
+fn import(
+    name: &str,
+    text: &str,
+    forced: Option<Format>,
+) -> Result<(Format, Findings), SourceError> {
+    let Records { good, bad } = split(name, text)?;
+    let format = choose(name, &good, forced)?;
+    let mut found = Findings {
+        source: name.to_owned(),
+        ..Findings::default()
+    };
+    for (place, problem) in bad {
+        found.reject_server(place, problem);
+    }
+    match format {
+        Format::Catalog => catalog::import(&good, &mut found),
+        Format::McpZero => mcp_zero::import(&good, &mut found),
+        Format::ToolsList => tools_list::import(&good, stem(name), &mut found),
+    }
+    if found.servers.is_empty() && found.rejected.is_empty() {
+        found.warnings.push("it lists no server".to_owned());
+    }
+    Ok((format, found))
+}
+
+fn split<'a>(name: &str, text: &'a str) -> Result<Records<'a>, SourceError> {
+    let path = PathBuf::from(name);
+    if text
+        .trim_matches(|c: char| c.is_whitespace() || c == '\u{FEFF}')
+        .is_empty()
+    {
+        return Err(SourceError::Empty { path });
+    }
+    let records = records::split(text).map_err(|source| SourceError::NotJson {
+        path: path.clone(),
+        line: source.line(),
+        column: source.column(),
+        source,
+    })?;
+    if records.good.is_empty() {
+        Err(SourceError::Empty { path })
+    } else {
+        Ok(records)
+    }
+}
+
+/// The forced format if a record fits it, or that of the first one known.
+fn choose(
+    name: &str,
+    records: &[Record<'_>],
+    forced: Option<Format>,
+) -> Result<Format, SourceError> {
+    let path = || PathBuf::from(name);
+    let found = || describe(records);
+    let mut objects = records
+        .iter()
+        .filter_map(|record| Fields::of(record.json).ok());
+    match forced {
+        Some(format) if objects.any(|fields| format.accepts(&fields)) => Ok(format),
+        Some(format) => Err(SourceError::WrongShape {
+            path: path(),
+            format,
+            found: found(),
+        }),
+        None => objects
+            .find_map(|fields| Format::recognised_in(&fields))
+            .ok_or_else(|| SourceError::UnknownShape {
+                path: path(),
+                found: found(),
+            }),
+    }
+}
+
+/// What the records are, for someone who wonders why they are not known.
+fn describe(records: &[Record<'_>]) -> String {
+    let describe_one = |record: &Record<'_>| match Fields::of(record.json) {
+        Ok(fields) => describe_keys(&fields),
+        Err(_) => Kind::of(record.json).to_string(),
+    };
+    match records {
+        [] => "nothing".to_owned(),
+        [record] => describe_one(record),
+        [first, ..] => format!(
+            "{} records, the first {}",
+            records.len(),
+            describe_one(first)
+        ),
+    }
+}
+
+fn describe_keys(fields: &Fields<'_>) -> String {
+    const MAX_KEYS: usize = 6;
+    let mut keys: Vec<_> = fields
+        .iter()
+        .map(|(key, _)| shown(key))
+        .take(MAX_KEYS + 1)
+        .collect();
+    if keys.len() > MAX_KEYS {
+        keys[MAX_KEYS] = "…".to_owned();
+    }
+    match keys.as_slice() {
+        [] => "an empty object".to_owned(),
+        keys => format!("an object with keys {}", keys.join(", ")),
+    }
+}
+
+/// The name of a server that does not tell its own.
+fn stem(name: &str) -> &str {
+    Path::new(name)
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .unwrap_or(name)
+}
+
+/// A file of the shared test data; says so where there is none.
+#[cfg(test)]
+fn shared(relative: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../shared")
+        .join(relative);
+    if !path.exists() {
+        eprintln!("SKIPPED: there is no {}", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use super::*;
+    use crate::error::Fault;
+
+    fn check_error(text: &str, forced: Option<Format>, message: &str) -> SourceError {
+        let error = parse("dir/x.json", text, forced).unwrap_err();
+        assert_eq!(error.to_string(), message, "{text}");
+        error
+    }
+
+    #[test]
+    fn what_is_no_known_format_is_described() {
+        let known = "`catalog` (an object with a list `servers`), \
+            `tools-list` (an answer to `tools/list` or a JSON-RPC session), \
+            `mcp-zero` (a list of servers with `name` and `tools`)";
+        for (text, found) in [
+            (
+                r#"{"a":1,"b":{},"c\u001b[31m":[]}"#,
+                "an object with keys a, b, c[31m",
+            ),
+            (
+                r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1}"#,
+                "an object with keys a, b, c, d, e, f, …",
+            ),
+            ("{}", "an empty object"),
+            ("7", "a number"),
+            (
+                r#"[{"name":"a"},1]"#,
+                "2 records, the first an object with keys name",
+            ),
+            (r#"{"mcpServers":{}}"#, "an object with keys mcpServers"),
+            (r#"{"servers":{}}"#, "an object with keys servers"),
+            (
+                r#"{"servers":[{"server":{"name":"x"}}]}"#,
+                "an object with keys servers",
+            ),
+        ] {
+            let hint = "if it is one of them, say which with `--format`";
+            let message = format!(
+                "`dir/x.json` holds {found}, which is none of the known formats: {known}; {hint}"
+            );
+            let error = check_error(text, None, &message);
+            assert_eq!(error.fault(), Fault::Environment);
+        }
+    }
+
+    #[test]
+    fn a_forced_format_wins_if_it_can_be_read_at_all() {
+        let text = r#"{"name":"S","tools":[{"name":"t"}]}"#;
+        assert_eq!(parse("x.json", text, None).unwrap().format, Format::McpZero);
+        let import = parse("x.json", text, Some(Format::ToolsList)).unwrap();
+        assert_eq!(
+            (import.format, import.servers[0].name.as_str()),
+            (Format::ToolsList, "x")
+        );
+        let error = check_error(
+            text,
+            Some(Format::Catalog),
+            "`dir/x.json` was to be read as `catalog`, which is an object with a list `servers`, \
+             but holds an object with keys name, tools; leave out `--format` to have it recognised",
+        );
+        assert_eq!(error.fault(), Fault::Caller);
+    }
+
+    #[test]
+    fn a_broken_document_says_where() {
+        let text = "{\"servers\": [\n  {\"name\": }\n]}";
+        let error = check_error(
+            text,
+            None,
+            "`dir/x.json` is neither a JSON document nor JSON Lines: line 2, column 12 is at fault",
+        );
+        assert!(
+            error
+                .source()
+                .unwrap()
+                .to_string()
+                .starts_with("expected value")
+        );
+    }
+
+    #[test]
+    fn an_empty_source_is_an_error_and_an_empty_catalogue_a_warning() {
+        for text in ["", " \r\n", "\u{FEFF}", "[]"] {
+            assert!(
+                matches!(parse("x", text, None), Err(SourceError::Empty { .. })),
+                "{text:?}"
+            );
+        }
+        let import = parse("x", r#"{"servers":[]}"#, None).unwrap();
+        assert_eq!(import.warnings, ["it lists no server"]);
+    }
+
+    #[test]
+    fn a_file_is_read_whatever_its_encoding_and_hashed_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("clock.json");
+        let text = "{\"tools\":\r\n[{\"name\":\"時刻\"}]}\r\n";
+        let utf16: Vec<u8> = std::iter::once(0xFEFF)
+            .chain(text.encode_utf16())
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        for bytes in [
+            text.as_bytes().to_vec(),
+            format!("\u{FEFF}{text}").into_bytes(),
+            utf16,
+        ] {
+            fs_err::write(&path, &bytes).unwrap();
+            let import = read(&path, None).unwrap();
+            assert_eq!(import.servers[0].name, "clock");
+            assert_eq!(import.servers[0].tools[0].name, "時刻");
+            assert_eq!(import.bytes, bytes.len() as u64);
+        }
+        fs_err::write(&path, "{\"tools\":[]}").unwrap();
+        let expected = "fe2f3b4ef49492d81cb350fb689bf9f9dff6cfd1817d72d6ff9fe3350e3d5e6a";
+        assert_eq!(read(&path, None).unwrap().sha256, expected);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let absent = dir.path().join("absent.json");
+        assert!(
+            matches!(read(&absent, None), Err(SourceError::NotFound { path }) if path == absent)
+        );
+        assert!(matches!(
+            read(dir.path(), None),
+            Err(SourceError::Io { .. })
+        ));
+        fs_err::write(&absent, b"{\"a\": \"\xFF\"}").unwrap();
+        let error = read(&absent, None).unwrap_err();
+        assert_eq!(
+            error.source().unwrap().to_string(),
+            "byte 7 is not valid UTF-8; save the file as UTF-8"
+        );
+    }
+
+    #[test]
+    fn files_of_other_tools_are_not_taken_for_ours() {
+        for relative in [
+            "official-registry/v0-servers-response.npm.json",
+            "official-registry/seed_2025_05_16.first25.json",
+            "toolhive/registry.json",
+            "client-configs/vscode.json",
+            "livemcpbench/tools.first6.json",
+            "jsonrpc/mcpproxy-tools-list.golden.json",
+        ] {
+            let Some(path) = shared(&format!("data/raw/{relative}")) else {
+                return;
+            };
+            let result = read(&path, None);
+            assert!(
+                matches!(result, Err(SourceError::UnknownShape { .. })),
+                "{relative}: {result:?}"
+            );
+        }
+    }
+}
