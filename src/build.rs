@@ -163,7 +163,7 @@ fn import(
             bytes: import.bytes,
             sha256: import.sha256.clone(),
         });
-        imports.push((path.display().to_string(), import));
+        imports.push((absolute.display().to_string(), import));
     }
     Ok((sources::merge(imports), records))
 }

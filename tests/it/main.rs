@@ -1,0 +1,17 @@
+//! Behaviour tests: the binary on the shell, the MCP wire, the library's
+//! oracles. One binary, one module a theme.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test may panic, reads files and starts processes"
+)]
+
+mod support;
+
+mod cli;
+mod index;
+mod oracle;
+mod peers;
+mod serve;
+mod tidy;
