@@ -128,19 +128,11 @@ pub fn recorded_plan(dir: &Path) -> Result<(Plan, String), BuildError> {
         .sources
         .iter()
         .map(|source| {
-            let format = if source.forced {
-                Some(source.format.parse()?)
-            } else {
-                None
-            };
+            let format = if source.forced { Some(source.format.parse()?) } else { None };
             Ok((PathBuf::from(&source.path), format))
         })
         .collect::<Result<_, BuildError>>()?;
-    let plan = Plan {
-        sources,
-        dir: dir.to_owned(),
-        paper: manifest.paper,
-    };
+    let plan = Plan { sources, dir: dir.to_owned(), paper: manifest.paper };
     Ok((plan, manifest.embedder.model.clone()))
 }
 

@@ -61,16 +61,10 @@ pub struct Width {
 }
 
 /// The paper's stage 1: five servers, nothing else.
-pub const MCP_ZERO: Width = Width {
-    n_servers: STAGE_1_SERVERS,
-    n_owner_tools: 0,
-};
+pub const MCP_ZERO: Width = Width { n_servers: STAGE_1_SERVERS, n_owner_tools: 0 };
 
 /// The recall-safe stage 1: the best tools vote their owners in.
-pub const SCOUT: Width = Width {
-    n_servers: STAGE_1_SERVERS,
-    n_owner_tools: OWNER_TOOLS,
-};
+pub const SCOUT: Width = Width { n_servers: STAGE_1_SERVERS, n_owner_tools: OWNER_TOOLS };
 
 /// An order of tools and why these servers were looked at.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -91,23 +85,16 @@ pub fn rank(corpus: &Corpus<'_>, query: Query<'_>, width: Width, limit: usize) -
             let server_scores = servers::scores(&corpus.server_texts, server);
             let tool_scores = tools::Scores::new(&corpus.tool_text, tool, width);
             let pool = pool::open(corpus, &server_scores, &tool_scores, width);
-            Ranking {
-                hits: tools::in_pool(corpus, &pool, &tool_scores, limit),
-                pool,
-            }
+            Ranking { hits: tools::in_pool(corpus, &pool, &tool_scores, limit), pool }
         }
-        Query::ToolOnly(tool) => Ranking {
-            hits: tools::flat(corpus, tool, limit),
-            pool: Vec::new(),
-        },
+        Query::ToolOnly(tool) => {
+            Ranking { hits: tools::flat(corpus, tool, limit), pool: Vec::new() }
+        }
         Query::ServerOnly(server) => {
             let server_scores = servers::scores(&corpus.server_texts, server);
             let pool = pool::best_server(&server_scores);
             let tool_scores = tools::Scores::on_demand(&corpus.tool_text, server);
-            Ranking {
-                hits: tools::in_pool(corpus, &pool, &tool_scores, limit),
-                pool,
-            }
+            Ranking { hits: tools::in_pool(corpus, &pool, &tool_scores, limit), pool }
         }
     }
 }

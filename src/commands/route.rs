@@ -29,10 +29,7 @@ pub(super) fn run(config: &Config, arguments: &Route) -> anyhow::Result<Outcome>
     let (index, older) = Index::open_sound(&config.index)?;
     if let Some(error) = older {
         let generation = index.manifest().generation;
-        remark(
-            config,
-            &format!("warning: {error}; answering from generation {generation}"),
-        );
+        remark(config, &format!("warning: {error}; answering from generation {generation}"));
     }
     let embedder = load_embedder(config, &index.manifest().embedder.model)?;
     let router = Router::new(Arc::new(index), embedder)?;
@@ -42,28 +39,18 @@ pub(super) fn run(config: &Config, arguments: &Route) -> anyhow::Result<Outcome>
     } else {
         show(&router, &routed, arguments)?;
     }
-    Ok(if routed.reply.matches.is_empty() {
-        Outcome::NothingMatched
-    } else {
-        Outcome::Done
-    })
+    Ok(if routed.reply.matches.is_empty() { Outcome::NothingMatched } else { Outcome::Done })
 }
 
 fn ask(arguments: &Route) -> anyhow::Result<Ask> {
     match (&arguments.request, &arguments.server, &arguments.tool) {
         (Some(request), None, None) if request == "-" => {
             let mut bytes = Vec::new();
-            std::io::stdin()
-                .lock()
-                .read_to_end(&mut bytes)
-                .context("cannot read stdin")?;
+            std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read stdin")?;
             Ok(Ask::Text(String::from_utf8_lossy(&bytes).into_owned()))
         }
         (Some(request), None, None) => Ok(Ask::Text(request.clone())),
-        (_, server, tool) => Ok(Ask::Fields {
-            server: server.clone(),
-            tool: tool.clone(),
-        }),
+        (_, server, tool) => Ok(Ask::Fields { server: server.clone(), tool: tool.clone() }),
     }
 }
 
@@ -138,17 +125,11 @@ fn show(router: &Router, routed: &Routed, arguments: &Route) -> anyhow::Result<(
 fn heading(reply: &Reply, n: usize) -> String {
     let request = &reply.requests[n];
     let part = |name: &str, text: &Option<String>| {
-        text.as_ref()
-            .map(|text| format!("{name}: {text}"))
-            .unwrap_or_default()
+        text.as_ref().map(|text| format!("{name}: {text}")).unwrap_or_default()
     };
     let parts = [part("server", &request.server), part("tool", &request.tool)];
     let bold = anstyle::Style::new().bold();
-    format!(
-        "{bold}request {}{bold:#}  {}",
-        n + 1,
-        parts.join("  ").trim()
-    )
+    format!("{bold}request {}{bold:#}  {}", n + 1, parts.join("  ").trim())
 }
 
 /// The ranking as a table of rank, score, name, description.
@@ -157,12 +138,7 @@ pub(super) fn matches_table(reply: &Reply, request: usize) -> Table {
     for one in reply.matches.iter().filter(|one| one.request == request) {
         let description = one.description.as_deref().unwrap_or_default();
         let line = description.lines().next().unwrap_or_default();
-        rows.add_row([
-            &one.rank.to_string(),
-            &format!("{:.3}", one.score),
-            &one.name,
-            line,
-        ]);
+        rows.add_row([&one.rank.to_string(), &format!("{:.3}", one.score), &one.name, line]);
     }
     rows
 }
@@ -182,10 +158,7 @@ fn explanation(
     reply: &Reply,
     request: usize,
 ) -> anyhow::Result<String> {
-    let mut parts = table(
-        &["#", "score", "dense", "s_server", "s_tool", "tool"],
-        &[0, 1, 2, 3, 4],
-    );
+    let mut parts = table(&["#", "score", "dense", "s_server", "s_tool", "tool"], &[0, 1, 2, 3, 4]);
     for one in reply.matches.iter().filter(|one| one.request == request) {
         parts.add_row(scores(one));
     }
@@ -221,10 +194,7 @@ fn reason(router: &Router, pooled: &Pooled) -> anyhow::Result<String> {
     Ok(match pooled.reason {
         Reason::BestServer { rank } => format!("server {rank} by s_server"),
         Reason::OwnsBestTool { tool, rank } => {
-            format!(
-                "owns tool {rank} by s_tool, `{}`",
-                router.index().tool(tool)?.name
-            )
+            format!("owns tool {rank} by s_tool, `{}`", router.index().tool(tool)?.name)
         }
     })
 }

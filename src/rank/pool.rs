@@ -48,19 +48,13 @@ pub(super) fn open(
     }
     let n_tools = corpus.tool_server.len();
     let scored = (0..n_tools).map(|row| (tool_scores.of(row), row));
-    for (n, (_, row)) in top_k(scored, width.n_owner_tools, higher)
-        .into_iter()
-        .enumerate()
-    {
+    for (n, (_, row)) in top_k(scored, width.n_owner_tools, higher).into_iter().enumerate() {
         let server = ServerId(corpus.tool_server[row]);
         if pool.iter().all(|pooled| pooled.server != server) {
             pool.push(Pooled {
                 server,
                 score: server_scores[server.row()],
-                reason: Reason::OwnsBestTool {
-                    tool: tool_id(row),
-                    rank: n + 1,
-                },
+                reason: Reason::OwnsBestTool { tool: tool_id(row), rank: n + 1 },
             });
         }
     }

@@ -86,21 +86,17 @@ pub(super) fn in_pool(
 /// All tools by their own score; no server has a say.
 pub(super) fn flat(corpus: &Corpus<'_>, query: &[f32], limit: usize) -> Vec<Hit> {
     let cosines = corpus.tool_text.dot(&ArrayView1::from(query));
-    let hits = cosines
-        .iter()
-        .zip(corpus.tool_server)
-        .enumerate()
-        .map(|(row, (cosine, owner))| {
-            let tool_score = cosine.max(0.0);
-            Hit {
-                tool: tool_id(row),
-                server: ServerId(*owner),
-                score: tool_score,
-                dense_score: tool_score,
-                server_score: None,
-                tool_score,
-            }
-        });
+    let hits = cosines.iter().zip(corpus.tool_server).enumerate().map(|(row, (cosine, owner))| {
+        let tool_score = cosine.max(0.0);
+        Hit {
+            tool: tool_id(row),
+            server: ServerId(*owner),
+            score: tool_score,
+            dense_score: tool_score,
+            server_score: None,
+            tool_score,
+        }
+    });
     top_k(hits, limit, better)
 }
 

@@ -1,0 +1,77 @@
+//! Requests → texts → vectors; repeated texts come from a bounded cache.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use quick_cache::sync::Cache;
+
+use super::RankingMode;
+use super::answer::echo;
+use super::error::RouteError;
+use crate::embed::Embedder;
+use crate::embed::UnitVector;
+use crate::request::Form;
+use crate::request::Parsed;
+use crate::request::ToolRequest;
+
+/// Request vectors kept for repeated requests; 1.5 kB each at 384 numbers.
+const CACHED_VECTORS: usize = 4_096;
+
+/// What is embedded for one request.
+pub(super) struct Texts {
+    pub(super) server: Option<String>,
+    pub(super) tool: Option<String>,
+}
+
+/// The vector of every distinct text.
+pub(super) type Vectors = HashMap<String, Arc<UnitVector>>;
+
+/// The embedder and what it has embedded lately.
+pub(super) struct Queries {
+    embedder: Arc<dyn Embedder>,
+    recent: Cache<String, Arc<UnitVector>>,
+}
+
+impl Queries {
+    pub(super) fn new(embedder: Arc<dyn Embedder>) -> Self {
+        Self { embedder, recent: Cache::new(CACHED_VECTORS) }
+    }
+
+    /// The texts of all requests. Raw chat text gets the model's query
+    /// instruction, which lifts it by 3 points and `tool:` lines by none
+    /// (measured on `APIBank`); the paper knows none.
+    pub(super) fn texts(&self, parsed: &Parsed, ranking: RankingMode) -> Vec<Texts> {
+        let instruction = &*self.embedder.identity().query_prefix;
+        let one = |request: &ToolRequest| {
+            let is_raw = request.form == Form::Plain && ranking == RankingMode::Scout;
+            let prefix = if is_raw { instruction } else { "" };
+            let with_prefix = |text: &String| format!("{prefix}{text}");
+            Texts {
+                server: request.server.as_ref().map(with_prefix),
+                tool: request.tool.as_ref().map(with_prefix),
+            }
+        };
+        parsed.requests.iter().map(one).collect()
+    }
+
+    /// Embeds what is not known yet, all of it together.
+    pub(super) fn embed(&self, texts: &[Texts]) -> Result<Vectors, RouteError> {
+        let (mut vectors, mut missing) = (Vectors::new(), Vec::new());
+        for text in texts.iter().flat_map(|one| [&one.server, &one.tool]).flatten() {
+            if vectors.contains_key(text) || missing.contains(&text.as_str()) {
+                continue;
+            }
+            match self.recent.get(text) {
+                Some(vector) => drop(vectors.insert(text.clone(), vector)),
+                None => missing.push(text.as_str()),
+            }
+        }
+        for (text, vector) in missing.iter().zip(self.embedder.embed(&missing)?) {
+            let no_vector = |reason| RouteError::NoVector { text: echo(text), reason };
+            let vector = Arc::new(vector.map_err(no_vector)?);
+            self.recent.insert((*text).to_owned(), Arc::clone(&vector));
+            vectors.insert((*text).to_owned(), vector);
+        }
+        Ok(vectors)
+    }
+}
