@@ -178,10 +178,11 @@ fn draft(
         .flat_map(|(server, id)| std::iter::repeat_n(id, server.tools.len()))
         .collect();
     let mut exposed = exposed.into_iter();
-    let mut tools = Vec::new();
+    let (mut tools, mut words) = (Vec::new(), Vec::new());
     let servers = merged.servers.iter().map(texts::server_record).collect();
     for server in merged.servers {
         for tool in server.tools {
+            words.push(format!("{} {}", server.name, tool_text(&tool)));
             tools.push(ToolRecord {
                 exposed: exposed.next().unwrap_or_default(),
                 server: server.name.clone(),
@@ -198,6 +199,7 @@ fn draft(
         servers,
         tools,
         tool_server,
+        words,
         matrices: embedded.matrices,
         absent: embedded.absent,
         embedder: embedder.identity().clone(),

@@ -6,6 +6,7 @@
 
 mod check;
 mod format;
+mod lexical;
 mod lock;
 mod publish;
 mod read;
@@ -15,6 +16,7 @@ pub use format::{
     Absent, Counts, FORMAT_VERSION, FileRecord, Manifest, Matrix, ServerRecord, SourceRecord,
     Surface, SurfaceTokens, ToolRecord,
 };
+pub use lexical::Lexical;
 pub use lock::BuildLock;
 pub use read::Index;
 pub use write::{Draft, Written, write};
@@ -92,6 +94,15 @@ pub enum IndexError {
         #[source]
         source: std::io::Error,
     },
+    /// The search by words fails.
+    #[error("cannot search by words in `{path}`; run `toolscout index build`")]
+    Words {
+        /// The file.
+        path: PathBuf,
+        /// What the search library said.
+        #[source]
+        source: Box<tantivy::TantivyError>,
+    },
     /// A value that cannot be written as JSON.
     #[error("cannot serialise `{what}`")]
     Serialise {
@@ -161,6 +172,7 @@ mod tests {
                 tool("c", Some("{\n \"x\": 1 }")),
             ],
             tool_server: vec![1, 1, 1],
+            words: vec!["one a".to_owned(), "one b".to_owned(), "one c".to_owned()],
             matrices: BTreeMap::from([
                 (Matrix::ServerDescription, servers.clone()),
                 (Matrix::ServerSummary, Array2::zeros((2, 2))),
@@ -260,6 +272,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut draft = draft();
         (draft.servers, draft.tools, draft.tool_server) = (Vec::new(), Vec::new(), Vec::new());
+        draft.words.clear();
         draft.absent.clear();
         for matrix in draft.matrices.values_mut() {
             *matrix = Array2::zeros((0, 2));

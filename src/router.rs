@@ -129,8 +129,7 @@ impl Router {
         let parsed = parse(ask)?;
         let texts = self.queries.texts(&parsed, options.ranking);
         let vectors = self.queries.embed(&texts)?;
-        let corpus = stages::corpus(&self.index, options.ranking)?;
-        let rankings = stages::rank_all(&corpus, &texts, &vectors, options);
+        let rankings = stages::rank_all(&self.index, &texts, &vectors, options)?;
         let matches = answer::matches(&self.index, &rankings, options)?;
         let reports = answer::reports(&parsed, options);
         let start = self.cursor(ask, options)?;

@@ -196,5 +196,11 @@ fn reason(router: &Router, pooled: &Pooled) -> anyhow::Result<String> {
         Reason::OwnsBestTool { tool, rank } => {
             format!("owns tool {rank} by s_tool, `{}`", router.index().tool(tool)?.name)
         }
+        Reason::OwnsBestJoint { tool, rank } => {
+            format!("owns tool {rank} by s_joint, `{}`", router.index().tool(tool)?.name)
+        }
+        Reason::OwnsBestWords { tool, rank } => {
+            format!("owns tool {rank} by words, `{}`", router.index().tool(tool)?.name)
+        }
     })
 }

@@ -1,6 +1,6 @@
 //! Whether a generation is what its manifest says: shapes, bytes, rows.
 
-use super::format::{CATALOG, OFFSETS, TOOL_SERVER, VECTORS};
+use super::format::{CATALOG, LEXICAL, OFFSETS, TOOL_SERVER, VECTORS};
 use super::write::sha256_hex;
 use super::{Index, IndexError, Matrix};
 
@@ -16,6 +16,7 @@ impl Index {
             let bytes: &[u8] = match name.as_str() {
                 VECTORS => &self.vectors,
                 CATALOG => &self.catalog,
+                LEXICAL => &self.words,
                 _ => {
                     other = fs_err::read(&path)
                         .map_err(|source| IndexError::Read { path: path.clone(), source })?;

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use memmap2::Mmap;
 use ndarray::ArrayView2;
@@ -13,11 +14,13 @@ use safetensors::{Dtype, SafeTensors};
 use serde::de::DeserializeOwned;
 
 use super::format::{
-    CATALOG, CURRENT, MANIFEST, MANIFEST_SHA256, OFFSETS, SURFACE, TOOL_SERVER, VECTORS,
+    CATALOG, CURRENT, LEXICAL, MANIFEST, MANIFEST_SHA256, OFFSETS, SURFACE, TOOL_SERVER, VECTORS,
 };
 use super::publish::generations;
 use super::write::sha256_hex;
-use super::{FORMAT_VERSION, IndexError, Manifest, Matrix, ServerRecord, Surface, ToolRecord};
+use super::{
+    FORMAT_VERSION, IndexError, Lexical, Manifest, Matrix, ServerRecord, Surface, ToolRecord,
+};
 use crate::catalog::{ServerId, ToolId};
 use crate::embed::Identity;
 
@@ -32,6 +35,8 @@ pub struct Index {
     pub(super) manifest: Manifest,
     pub(super) vectors: Mmap,
     pub(super) catalog: Mmap,
+    pub(super) words: Arc<Mmap>,
+    lexical: Lexical,
     pub(super) tensors: HashMap<String, Tensor>,
 }
 
@@ -88,7 +93,10 @@ impl Index {
         let vectors = map(&folder.join(VECTORS))?;
         let catalog = map(&folder.join(CATALOG))?;
         let tensors = tensors(&folder.join(VECTORS), &vectors)?;
-        let index = Self { dir: dir.to_owned(), folder, manifest, vectors, catalog, tensors };
+        let words = Arc::new(map(&folder.join(LEXICAL))?);
+        let lexical = Lexical::open(&folder.join(LEXICAL), Arc::clone(&words))?;
+        let dir = dir.to_owned();
+        let index = Self { dir, folder, manifest, vectors, catalog, words, lexical, tensors };
         index.check_shapes()?;
         Ok(index)
     }
@@ -146,6 +154,12 @@ impl Index {
         ArrayView2::from_shape((tensor.shape[0], tensor.shape[1]), numbers).ok()
     }
 
+    /// The search by words.
+    #[must_use]
+    pub fn lexical(&self) -> &Lexical {
+        &self.lexical
+    }
+
     /// Owner of each tool, `[n_tools]`, ascending.
     #[must_use]
     pub fn tool_server(&self) -> &[u32] {
@@ -173,7 +187,19 @@ impl Index {
     /// # Errors
     /// Fails when the file is damaged.
     pub fn surface(&self) -> Result<Surface, IndexError> {
-        let path = self.folder.join(SURFACE);
+        Self::surface_in(&self.folder)
+    }
+
+    /// What the live generation of `dir` says of itself, without opening it.
+    ///
+    /// # Errors
+    /// Fails when there is no index, or the file is damaged.
+    pub fn live_surface(dir: &Path) -> Result<Surface, IndexError> {
+        Self::surface_in(&dir.join(current(dir)?))
+    }
+
+    fn surface_in(folder: &Path) -> Result<Surface, IndexError> {
+        let path = folder.join(SURFACE);
         let bytes = fs_err::read(&path)
             .map_err(|source| IndexError::Read { path: path.clone(), source })?;
         serde_json::from_slice(&bytes)
@@ -251,7 +277,7 @@ fn read_manifest(folder: &Path) -> Result<Manifest, IndexError> {
 }
 
 #[expect(unsafe_code, reason = "a memory map is the only way not to copy the vectors")]
-fn map(path: &Path) -> Result<Mmap, IndexError> {
+pub(super) fn map(path: &Path) -> Result<Mmap, IndexError> {
     let failed = |source| IndexError::Read { path: path.to_owned(), source };
     let file = fs_err::File::open(path).map_err(failed)?;
     // SAFETY: files of a generation are never written again once their folder

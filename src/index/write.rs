@@ -12,7 +12,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::format::{CATALOG, OFFSETS, SURFACE, TOOL_SERVER, VECTORS};
+use super::format::{CATALOG, LEXICAL, OFFSETS, SURFACE, TOOL_SERVER, VECTORS};
+use super::lexical;
 use super::publish::{forget_old, newest_generation, publish, remove_leftovers};
 use super::{
     Absent, BuildLock, Counts, FORMAT_VERSION, FileRecord, Index, IndexError, Manifest, Matrix,
@@ -32,6 +33,8 @@ pub struct Draft {
     pub tools: Vec<ToolRecord>,
     /// Owner of each tool, `[n_tools]`.
     pub tool_server: Vec<u32>,
+    /// The words by which each tool is found, `[n_tools]`.
+    pub words: Vec<String>,
     /// The matrices; shapes as [`Matrix`] says.
     pub matrices: BTreeMap<Matrix, Array2<f32>>,
     /// Zero rows, by matrix name.
@@ -81,10 +84,12 @@ pub fn write(
         return Ok(Written::Unchanged(live.manifest().generation));
     }
     let surface = to_json("surface", &surface(draft))?;
+    let words = lexical::build(draft.words.iter().map(String::as_str))?;
     manifest.files.insert(SURFACE.to_owned(), record(&surface));
+    manifest.files.insert(LEXICAL.to_owned(), record(&words));
     manifest.generation = newest_generation(dir).map_or(1, |newest| newest + 1);
     let [vectors, catalog] = contents;
-    publish(dir, &manifest, &[vectors, catalog, (SURFACE, surface)])?;
+    publish(dir, &manifest, &[vectors, catalog, (SURFACE, surface), (LEXICAL, words)])?;
     forget_old(dir, manifest.generation, live.map(|live| live.manifest().generation));
     Ok(Written::New(manifest.generation))
 }
@@ -106,11 +111,12 @@ fn manifest(draft: &Draft, contents: &[(&str, Vec<u8>)]) -> Manifest {
     }
 }
 
-/// Equal but for the generation number and the surface, which follows from the rest.
+/// Equal but for the generation number and what follows from the rest.
 fn same(live: &Manifest, new: &Manifest) -> bool {
     let mut live = live.clone();
     live.generation = new.generation;
     live.files.remove(SURFACE);
+    live.files.remove(LEXICAL);
     live == *new
 }
 

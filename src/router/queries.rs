@@ -21,6 +21,10 @@ const CACHED_VECTORS: usize = 4_096;
 pub(super) struct Texts {
     pub(super) server: Option<String>,
     pub(super) tool: Option<String>,
+    /// "server: tool", the third text of `scout`.
+    pub(super) joint: Option<String>,
+    /// What is looked up by words.
+    pub(super) words: String,
 }
 
 /// The vector of every distinct text.
@@ -49,6 +53,8 @@ impl Queries {
             Texts {
                 server: request.server.as_ref().map(with_prefix),
                 tool: request.tool.as_ref().map(with_prefix),
+                joint: joint(request, ranking),
+                words: words(request),
             }
         };
         parsed.requests.iter().map(one).collect()
@@ -57,7 +63,7 @@ impl Queries {
     /// Embeds what is not known yet, all of it together.
     pub(super) fn embed(&self, texts: &[Texts]) -> Result<Vectors, RouteError> {
         let (mut vectors, mut missing) = (Vectors::new(), Vec::new());
-        for text in texts.iter().flat_map(|one| [&one.server, &one.tool]).flatten() {
+        for text in texts.iter().flat_map(|one| [&one.server, &one.tool, &one.joint]).flatten() {
             if vectors.contains_key(text) || missing.contains(&text.as_str()) {
                 continue;
             }
@@ -73,5 +79,21 @@ impl Queries {
             vectors.insert((*text).to_owned(), vector);
         }
         Ok(vectors)
+    }
+}
+
+/// Platform and operation in one text. The largest single gain on judged
+/// labels; raw text says both in one already.
+fn joint(request: &ToolRequest, ranking: RankingMode) -> Option<String> {
+    let is_tagged = request.form == Form::Tagged && ranking == RankingMode::Scout;
+    let (server, tool) = (request.server.as_ref()?, request.tool.as_ref()?);
+    is_tagged.then(|| format!("{server}: {tool}"))
+}
+
+fn words(request: &ToolRequest) -> String {
+    match (&request.server, &request.tool, request.form) {
+        (Some(server), Some(tool), Form::Tagged) => format!("{server} {tool}"),
+        (_, Some(text), _) | (Some(text), None, _) => text.clone(),
+        (None, None, _) => String::new(),
     }
 }

@@ -103,7 +103,7 @@ impl Engine {
         if let Some((_, surface)) = known.filter(|(known, _)| *known == generation) {
             return surface;
         }
-        let read = Index::open(&self.dir).and_then(|index| index.surface());
+        let read = Index::live_surface(&self.dir);
         let surface = Arc::new(read.unwrap_or_else(|error| {
             tracing::warn!("{error}");
             surface::without_index()
