@@ -44,6 +44,8 @@ pub enum Query<'a> {
     ToolOnly(&'a [f32]),
     /// A platform alone: the tools of the server that fits best.
     ServerOnly(&'a [f32]),
+    /// A text without a usable vector: what the words find.
+    WordsOnly,
 }
 
 /// The second opinion: what search by words says of the same request.
@@ -140,6 +142,10 @@ pub fn rank(
             let cosines = tools::Cosines::new(&corpus.tool_text, server, None, &MCP_ZERO);
             let hits = tools::in_pool(corpus, &pool, &cosines, Words::NONE, &MCP_ZERO);
             Ranking { hits: tools::best(hits, limit), pool }
+        }
+        Query::WordsOnly => {
+            let hits = tools::by_words(corpus, words);
+            Ranking { hits: tools::best(hits, limit), pool: Vec::new() }
         }
     }
 }

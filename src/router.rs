@@ -15,6 +15,7 @@ use std::sync::Arc;
 use crate::catalog::ServerId;
 use crate::embed::Embedder;
 use crate::index::Index;
+use crate::rank::Hit;
 use crate::rank::Pooled;
 use crate::rank::Ranking;
 use crate::reply::Cursor;
@@ -103,8 +104,12 @@ pub struct Explained {
     pub server_text: Option<String>,
     /// Text embedded for stage 2.
     pub tool_text: Option<String>,
+    /// Text embedded for both together.
+    pub joint_text: Option<String>,
     /// The servers of stage 1, best first; empty when all tools were ranked.
     pub pool: Vec<Pooled>,
+    /// The best tools with every part of their scores.
+    pub hits: Vec<Hit>,
 }
 
 impl Router {
@@ -128,10 +133,10 @@ impl Router {
     pub fn route(&self, ask: &Ask, options: &Options) -> Result<Routed, RouteError> {
         let parsed = parse(ask)?;
         let texts = self.queries.texts(&parsed, options.ranking);
-        let vectors = self.queries.embed(&texts)?;
+        let vectors = self.queries.embed(&texts, options.ranking)?;
         let rankings = stages::rank_all(&self.index, &texts, &vectors, options)?;
         let matches = answer::matches(&self.index, &rankings, options)?;
-        let reports = answer::reports(&parsed, options);
+        let reports = answer::reports(&parsed, &texts, &vectors, options);
         let start = self.cursor(ask, options)?;
         let reply = reply::page(reports, matches, options.detail, options.max_bytes, start)?;
         Ok(Routed { reply, explained: explain(texts, rankings) })
@@ -175,7 +180,9 @@ fn explain(texts: Vec<Texts>, rankings: Vec<Ranking>) -> Vec<Explained> {
     let one = |(texts, ranking): (Texts, Ranking)| Explained {
         server_text: texts.server,
         tool_text: texts.tool,
+        joint_text: texts.joint,
         pool: ranking.pool,
+        hits: ranking.hits,
     };
     texts.into_iter().zip(rankings).map(one).collect()
 }

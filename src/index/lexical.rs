@@ -9,7 +9,7 @@
 mod pack;
 mod terms;
 
-pub use terms::terms;
+use terms::terms;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

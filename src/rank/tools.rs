@@ -132,6 +132,22 @@ pub(super) fn flat(
     hits
 }
 
+/// What the words find, by BM25 alone.
+pub(super) fn by_words(corpus: &Corpus<'_>, words: Words<'_>) -> Vec<Hit> {
+    let most = words.best.first().map_or(1.0, |&(_, score)| score);
+    let hit = |&(tool, score): &(ToolId, f32)| Hit {
+        tool,
+        server: ServerId(corpus.tool_server[tool.row()]),
+        score: score / most,
+        dense_score: 0.0,
+        server_score: None,
+        tool_score: 0.0,
+        joint_score: None,
+        word_score: score / most,
+    };
+    words.best.iter().map(hit).collect()
+}
+
 /// The best `limit`: higher score, then higher tool score, then lower id.
 pub(super) fn best(hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
     top_k(hits, limit, |a: &Hit, b: &Hit| -> Ordering {

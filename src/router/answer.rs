@@ -2,6 +2,7 @@
 
 use super::Options;
 use super::error::RouteError;
+use super::queries::{Texts, Vectors};
 use crate::index::Index;
 use crate::index::IndexError;
 use crate::rank::Hit;
@@ -13,6 +14,8 @@ use crate::request::{self};
 
 /// Characters of a request that its echo shows under a budget.
 const ECHO_CHARS: usize = 120;
+
+const BY_WORDS: &str = "the model has no vector for this text; ranked by its words alone";
 
 /// Reads the records of the ranked tools; excluded names are passed over.
 pub(super) fn matches(
@@ -57,18 +60,26 @@ fn record(index: &Index, request: usize, rank: usize, hit: &Hit) -> Result<Match
 }
 
 /// The echo of every request; what went wrong stands at the last one.
-pub(super) fn reports(parsed: &Parsed, options: &Options) -> Vec<RequestReport> {
+pub(super) fn reports(
+    parsed: &Parsed,
+    texts: &[Texts],
+    vectors: &Vectors,
+    options: &Options,
+) -> Vec<RequestReport> {
     let shown = |text: &String| match options.max_bytes {
         Some(_) => echo(text),
         None => text.clone(),
     };
-    let report = |one: &request::ToolRequest| RequestReport {
-        server: one.server.as_ref().map(shown),
-        tool: one.tool.as_ref().map(shown),
-        abstained: false,
-        note: one.note.clone(),
+    let report = |(one, texts): (&request::ToolRequest, &Texts)| {
+        let by_words = vectors.lacks(texts).then(|| BY_WORDS.to_owned());
+        RequestReport {
+            server: one.server.as_ref().map(shown),
+            tool: one.tool.as_ref().map(shown),
+            abstained: false,
+            note: one.note.clone().or(by_words),
+        }
     };
-    let mut reports: Vec<RequestReport> = parsed.requests.iter().map(report).collect();
+    let mut reports: Vec<RequestReport> = parsed.requests.iter().zip(texts).map(report).collect();
     if let Some(last) = reports.last_mut() {
         let (n, most) = (parsed.left_out, request::MAX_REQUESTS);
         let left_out = (n > 0)

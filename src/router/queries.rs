@@ -27,8 +27,20 @@ pub(super) struct Texts {
     pub(super) words: String,
 }
 
-/// The vector of every distinct text.
-pub(super) type Vectors = HashMap<String, Arc<UnitVector>>;
+/// The vector of every distinct text that has one.
+#[derive(Default)]
+pub(super) struct Vectors(HashMap<String, Arc<UnitVector>>);
+
+impl Vectors {
+    pub(super) fn get(&self, text: &str) -> Option<&UnitVector> {
+        self.0.get(text).map(Arc::as_ref)
+    }
+
+    /// Whether a text of the request has no usable vector.
+    pub(super) fn lacks(&self, texts: &Texts) -> bool {
+        [&texts.server, &texts.tool].into_iter().flatten().any(|text| self.get(text).is_none())
+    }
+}
 
 /// The embedder and what it has embedded lately.
 pub(super) struct Queries {
@@ -60,9 +72,14 @@ impl Queries {
         parsed.requests.iter().map(one).collect()
     }
 
-    /// Embeds what is not known yet, all of it together.
-    pub(super) fn embed(&self, texts: &[Texts]) -> Result<Vectors, RouteError> {
-        let (mut vectors, mut missing) = (Vectors::new(), Vec::new());
+    /// Embeds what is not known yet, all of it together. A text without a
+    /// usable vector is found by its words; the paper's ranking has no words.
+    pub(super) fn embed(
+        &self,
+        texts: &[Texts],
+        ranking: RankingMode,
+    ) -> Result<Vectors, RouteError> {
+        let (mut vectors, mut missing) = (HashMap::new(), Vec::new());
         for text in texts.iter().flat_map(|one| [&one.server, &one.tool, &one.joint]).flatten() {
             if vectors.contains_key(text) || missing.contains(&text.as_str()) {
                 continue;
@@ -73,12 +90,19 @@ impl Queries {
             }
         }
         for (text, vector) in missing.iter().zip(self.embedder.embed(&missing)?) {
-            let no_vector = |reason| RouteError::NoVector { text: echo(text), reason };
-            let vector = Arc::new(vector.map_err(no_vector)?);
-            self.recent.insert((*text).to_owned(), Arc::clone(&vector));
-            vectors.insert((*text).to_owned(), vector);
+            match vector {
+                Ok(vector) => {
+                    let vector = Arc::new(vector);
+                    self.recent.insert((*text).to_owned(), Arc::clone(&vector));
+                    vectors.insert((*text).to_owned(), vector);
+                }
+                Err(reason) if ranking == RankingMode::McpZero => {
+                    return Err(RouteError::NoVector { text: echo(text), reason });
+                }
+                Err(reason) => tracing::warn!(%reason, "a request has no vector, ranked by words"),
+            }
         }
-        Ok(vectors)
+        Ok(Vectors(vectors))
     }
 }
 

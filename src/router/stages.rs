@@ -53,9 +53,13 @@ pub(super) fn rank_all(
     let recipe = recipe(options.ranking);
     let limit = options.top_k + options.exclude.len();
     let one = |texts: &Texts| {
-        let Some(query) = query(texts, vectors) else { return Ok(Ranking::default()) };
+        let query = query(texts, vectors);
         let lexical = index.lexical();
-        let best = lexical.best(&texts.words, recipe.n_owner_words)?;
+        let n_words = match query {
+            Query::WordsOnly => limit,
+            _ => recipe.n_owner_words,
+        };
+        let best = lexical.best(&texts.words, n_words)?;
         let score_of = |tools: &[ToolId]| scores(lexical, &texts.words, tools);
         let words = Words { best: &best, score_of: &score_of };
         Ok(rank::rank(&corpus, query, words, &recipe, limit))
@@ -63,15 +67,16 @@ pub(super) fn rank_all(
     texts.iter().map(one).collect()
 }
 
-fn query<'a>(texts: &Texts, vectors: &'a Vectors) -> Option<Query<'a>> {
+fn query<'a>(texts: &Texts, vectors: &'a Vectors) -> Query<'a> {
     let vector = |text: &Option<String>| Some(vectors.get(text.as_ref()?)?.as_slice());
+    if vectors.lacks(texts) {
+        return Query::WordsOnly;
+    }
     match (vector(&texts.server), vector(&texts.tool)) {
-        (Some(server), Some(tool)) => {
-            Some(Query::Both { server, tool, joint: vector(&texts.joint) })
-        }
-        (None, Some(tool)) => Some(Query::ToolOnly(tool)),
-        (Some(server), None) => Some(Query::ServerOnly(server)),
-        (None, None) => None,
+        (Some(server), Some(tool)) => Query::Both { server, tool, joint: vector(&texts.joint) },
+        (None, Some(tool)) => Query::ToolOnly(tool),
+        (Some(server), None) => Query::ServerOnly(server),
+        (None, None) => Query::WordsOnly,
     }
 }
 

@@ -13,7 +13,7 @@ const MAX_WORD_CHARS: usize = 40;
 
 /// The terms of `text`, in order, repeated as often as they occur.
 #[must_use]
-pub fn terms(text: &str) -> Vec<String> {
+pub(super) fn terms(text: &str) -> Vec<String> {
     let folded: Vec<char> = text.nfkd().filter(|c| !is_accent(*c)).nfc().collect();
     let stemmer = Stemmer::new(Algorithm::English);
     let mut terms = Vec::new();
