@@ -90,7 +90,7 @@ fn oracle(problem: &Problem, asked: &Asked, width: Width) -> Expected {
     let mut order = Vec::new();
     for (tool, owner) in problem.tool_server.iter().enumerate() {
         let server = *owner as usize;
-        let tool_score = cosine(problem.tool_text.row(tool), tool_query).max(0.0);
+        let tool_score = cosine(&problem.tool_text.row(tool), tool_query).max(0.0);
         if matches!(asked, Asked::ToolOnly(_)) {
             let (server_score, score) = (None, tool_score);
             order.push(Scored { tool, server, server_score, tool_score, score });
@@ -115,13 +115,13 @@ fn pool(problem: &Problem, server: &[f32], tool: &[f32], width: Width) -> Vec<(u
     for id in 0..problem.n_servers() {
         let mut best = 0.0_f64;
         for text in &problem.server_texts {
-            best = best.max(cosine(text.row(id), server));
+            best = best.max(cosine(&text.row(id), server));
         }
         servers.push((id, best));
     }
     let mut tools = Vec::new();
     for id in 0..problem.tool_server.len() {
-        tools.push((id, cosine(problem.tool_text.row(id), tool).max(0.0)));
+        tools.push((id, cosine(&problem.tool_text.row(id), tool).max(0.0)));
     }
     let best_first = |a: &(usize, f64), b: &(usize, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
     tools.sort_by(best_first);
@@ -137,7 +137,7 @@ fn pool(problem: &Problem, server: &[f32], tool: &[f32], width: Width) -> Vec<(u
     pool
 }
 
-fn cosine(row: ArrayView1<'_, f32>, query: &[f32]) -> f64 {
+fn cosine(row: &ArrayView1<'_, f32>, query: &[f32]) -> f64 {
     let mut sum = 0.0;
     for (a, b) in row.iter().zip(query) {
         sum += f64::from(*a) * f64::from(*b);
@@ -156,7 +156,8 @@ fn check(problem: &Problem, asked: &Asked, width: Width) -> usize {
         for (place, hit) in found.hits.iter().enumerate() {
             let at = format!("{at}, place {place}: {hit:?}");
             let same = expected.order.iter().find(|one| one.tool == hit.tool.row());
-            let same = same.unwrap_or_else(|| panic!("{at}: not in the pool"));
+            assert!(same.is_some(), "{at}: not in the pool");
+            let same = same.unwrap();
             let near = |found: f32, expected: f64| {
                 assert!((f64::from(found) - expected).abs() <= problem.tolerance, "{at} {same:?}");
                 assert!(found.is_sign_positive(), "{at}: a negative zero sorts below zero");
@@ -214,7 +215,7 @@ fn check_all(problem: &Problem, all_asked: &[Asked]) -> usize {
     n_tied
 }
 
-/// SplitMix64 (Steele et al. 2014): the same numbers everywhere.
+/// `SplitMix64` (Steele et al. 2014): the same numbers everywhere.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -337,6 +338,12 @@ fn unit(values: impl Iterator<Item = f64>) -> Vec<f32> {
     let values: Vec<f64> = values.collect();
     let norm = values.iter().map(|value| value * value).sum::<f64>().sqrt();
     values.iter().map(|value| (value / norm) as f32).collect()
+}
+
+#[test]
+fn the_modes_are_as_wide_as_documented() {
+    assert_eq!(rank::MCP_ZERO, Width { n_servers: 5, n_owner_tools: 0 });
+    assert_eq!(rank::SCOUT, Width { n_servers: 5, n_owner_tools: 20 });
 }
 
 #[test]
