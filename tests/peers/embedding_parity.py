@@ -99,7 +99,7 @@ def main():
                 if not cosines[-1] >= AT_LEAST:
                     print(f"{index}: row {number} of {name}: {cosines[-1]:.6f} {text[:60]!r}")
     n_low = sum(not cosine >= AT_LEAST for cosine in cosines)
-    print(f"{len(cosines)} texts, {model.n_cut} cut, least cosine {min(cosines):.7f}, {n_low} low")
+    print(f"{len(cosines)} rows, {model.n_cut} texts cut, least cosine {min(cosines):.7f}, {n_low} low")
     if n_low or not model.n_cut:
         sys.exit(1)
 
