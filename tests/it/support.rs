@@ -5,29 +5,29 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 /// The repository.
-pub fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// `TOOLSCOUT_HOME` of the tests that use the real model: the checkout.
-pub fn home() -> PathBuf {
+pub(crate) fn home() -> PathBuf {
     root().to_owned()
 }
 
 /// The binary under test, with `home` as its home.
-pub fn toolscout(home: &Path) -> Command {
+pub(crate) fn toolscout(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_toolscout"));
     command.env("TOOLSCOUT_HOME", home).env_remove("TOOLSCOUT_INDEX");
     command
 }
 
 /// Runs to the end with nothing on stdin.
-pub fn run(command: &mut Command) -> Output {
+pub(crate) fn run(command: &mut Command) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
 /// Runs, fails the test unless it exits with `code`, returns stdout.
-pub fn stdout_of(command: &mut Command, code: i32) -> String {
+pub(crate) fn stdout_of(command: &mut Command, code: i32) -> String {
     let output = run(command);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{command:?}\n{stderr}");
@@ -35,7 +35,7 @@ pub fn stdout_of(command: &mut Command, code: i32) -> String {
 }
 
 /// Runs, fails the test unless it exits with `code`, returns stderr.
-pub fn stderr_of(command: &mut Command, code: i32) -> String {
+pub(crate) fn stderr_of(command: &mut Command, code: i32) -> String {
     let output = run(command);
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(code), "{command:?}\n{stderr}");
@@ -43,7 +43,7 @@ pub fn stderr_of(command: &mut Command, code: i32) -> String {
 }
 
 /// Gets the real model once per test run, if it is missing.
-pub fn pull_model() {
+pub(crate) fn pull_model() {
     static PULLED: OnceLock<()> = OnceLock::new();
     PULLED.get_or_init(|| {
         let pulled = toolscout(&home()).args(["models", "pull"]).status().unwrap();
@@ -54,7 +54,7 @@ pub fn pull_model() {
 /// A file of the shared reference data; `None`, said loudly, where the
 /// repository was cloned without it.
 #[expect(clippy::print_stderr, reason = "a skipped test must say so")]
-pub fn shared(path: &str) -> Option<PathBuf> {
+pub(crate) fn shared(path: &str) -> Option<PathBuf> {
     let path = root().join("../shared").join(path);
     if path.exists() {
         return Some(path);
@@ -64,12 +64,12 @@ pub fn shared(path: &str) -> Option<PathBuf> {
 }
 
 /// The bundled sample catalogue.
-pub fn sample() -> PathBuf {
+pub(crate) fn sample() -> PathBuf {
     root().join("index/sample.catalog.json")
 }
 
 /// An index of `source` built with the stand-in embedder in `home`.
-pub fn stand_in_index(home: &Path, source: &Path) -> PathBuf {
+pub(crate) fn stand_in_index(home: &Path, source: &Path) -> PathBuf {
     let dir = home.join("built");
     stdout_of(
         toolscout(home)
