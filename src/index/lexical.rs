@@ -65,7 +65,7 @@ pub(super) fn build<'a>(texts: impl Iterator<Item = &'a str>) -> Result<Vec<u8>,
 
 impl Lexical {
     /// Opens the packed index of `file`, mapped from `path`.
-    pub(super) fn open(path: &Path, file: Arc<Mmap>) -> Result<Self, IndexError> {
+    pub(super) fn open(path: &Path, file: &Arc<Mmap>) -> Result<Self, IndexError> {
         let failed = |error: tantivy::TantivyError| IndexError::Words {
             path: path.to_owned(),
             source: Box::new(error),
@@ -180,7 +180,7 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&build(texts.iter().copied()).unwrap()).unwrap();
         let mapped = Arc::new(map(file.path()).unwrap());
-        let lexical = Lexical::open(file.path(), mapped).unwrap();
+        let lexical = Lexical::open(file.path(), &mapped).unwrap();
         (file, lexical)
     }
 

@@ -94,7 +94,7 @@ impl Index {
         let catalog = map(&folder.join(CATALOG))?;
         let tensors = tensors(&folder.join(VECTORS), &vectors)?;
         let words = Arc::new(map(&folder.join(LEXICAL))?);
-        let lexical = Lexical::open(&folder.join(LEXICAL), Arc::clone(&words))?;
+        let lexical = Lexical::open(&folder.join(LEXICAL), &words)?;
         let dir = dir.to_owned();
         let index = Self { dir, folder, manifest, vectors, catalog, words, lexical, tensors };
         index.check_shapes()?;

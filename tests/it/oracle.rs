@@ -7,7 +7,8 @@
 
 use ndarray::{Array2, ArrayView1};
 use serde_json::Value;
-use toolscout::rank::{self, Corpus, Query, Ranking, Reason, Width};
+use toolscout::catalog::ToolId;
+use toolscout::rank::{self, Corpus, Query, Ranking, Reason, Recipe, Words};
 
 use crate::support;
 
@@ -17,14 +18,17 @@ pub(crate) const TOLERANCE: f64 = 1e-6;
 /// Limits asked for; the last is more than any corpus here has.
 const LIMITS: [usize; 5] = [0, 1, 3, 20, 10_000];
 
-/// The two modes in use, and widths that cut elsewhere.
-const WIDTHS: [Width; 5] = [
+/// The paper's formula at the widths in use, and at others.
+const RECIPES: [Recipe; 5] = [
     rank::MCP_ZERO,
-    rank::SCOUT,
-    Width { n_servers: 1, n_owner_tools: 1 },
-    Width { n_servers: 0, n_owner_tools: 3 },
-    Width { n_servers: 10_000, n_owner_tools: 0 },
+    WIDE,
+    Recipe { n_servers: 1, n_owner_tools: 1, ..rank::MCP_ZERO },
+    Recipe { n_servers: 0, n_owner_tools: 3, ..rank::MCP_ZERO },
+    Recipe { n_servers: 10_000, n_owner_tools: 0, ..rank::MCP_ZERO },
 ];
+
+/// As wide as `scout`, with the formula alone.
+pub(crate) const WIDE: Recipe = Recipe { n_owner_tools: 20, ..rank::MCP_ZERO };
 
 /// Matrices to rank in; `tolerance` is 0 where f32 is exact.
 pub(crate) struct Problem {
@@ -43,18 +47,18 @@ pub(crate) enum Asked {
 }
 
 impl Problem {
-    pub(crate) fn rank(&self, asked: &Asked, width: Width, limit: usize) -> Ranking {
+    pub(crate) fn rank(&self, asked: &Asked, recipe: Recipe, limit: usize) -> Ranking {
         let corpus = Corpus {
             server_texts: self.server_texts.iter().map(|text| text.view()).collect(),
             tool_text: self.tool_text.view(),
             tool_server: &self.tool_server,
         };
         let query = match asked {
-            Asked::Both { server, tool } => Query::Both { server, tool },
+            Asked::Both { server, tool } => Query::Both { server, tool, joint: None },
             Asked::ToolOnly(tool) => Query::ToolOnly(tool),
             Asked::ServerOnly(server) => Query::ServerOnly(server),
         };
-        rank::rank(&corpus, query, width, limit)
+        rank::rank(&corpus, query, Words::NONE, &recipe, limit)
     }
 
     fn n_servers(&self) -> usize {
@@ -78,11 +82,11 @@ struct Expected {
     pool: Vec<(usize, f64)>,
 }
 
-fn oracle(problem: &Problem, asked: &Asked, width: Width) -> Expected {
+fn oracle(problem: &Problem, asked: &Asked, recipe: Recipe) -> Expected {
     let (pool, tool_query) = match asked {
-        Asked::Both { server, tool } => (pool(problem, server, tool, width), tool),
+        Asked::Both { server, tool } => (pool(problem, server, tool, recipe), tool),
         Asked::ServerOnly(server) => {
-            let best = Width { n_servers: 1, n_owner_tools: 0 };
+            let best = Recipe { n_servers: 1, n_owner_tools: 0, ..rank::MCP_ZERO };
             (pool(problem, server, server, best), server)
         }
         Asked::ToolOnly(tool) => (Vec::new(), tool),
@@ -110,7 +114,7 @@ fn oracle(problem: &Problem, asked: &Asked, width: Width) -> Expected {
 }
 
 /// The best servers, then the owners of the best tools, each with s_server.
-fn pool(problem: &Problem, server: &[f32], tool: &[f32], width: Width) -> Vec<(usize, f64)> {
+fn pool(problem: &Problem, server: &[f32], tool: &[f32], recipe: Recipe) -> Vec<(usize, f64)> {
     let mut servers = Vec::new();
     for id in 0..problem.n_servers() {
         let mut best = 0.0_f64;
@@ -127,8 +131,8 @@ fn pool(problem: &Problem, server: &[f32], tool: &[f32], width: Width) -> Vec<(u
     tools.sort_by(best_first);
     let mut pool = servers.clone();
     pool.sort_by(best_first);
-    pool.truncate(width.n_servers);
-    for (tool, _) in tools.into_iter().take(width.n_owner_tools) {
+    pool.truncate(recipe.n_servers);
+    for (tool, _) in tools.into_iter().take(recipe.n_owner_tools) {
         let owner = servers[problem.tool_server[tool] as usize];
         if !pool.contains(&owner) {
             pool.push(owner);
@@ -146,11 +150,11 @@ fn cosine(row: &ArrayView1<'_, f32>, query: &[f32]) -> f64 {
 }
 
 /// How many of the ranked tools are tied in all but their id.
-fn check(problem: &Problem, asked: &Asked, width: Width) -> usize {
-    let expected = oracle(problem, asked, width);
+fn check(problem: &Problem, asked: &Asked, recipe: Recipe) -> usize {
+    let expected = oracle(problem, asked, recipe);
     for limit in LIMITS {
-        let found = problem.rank(asked, width, limit);
-        let at = format!("{}, {width:?}, limit {limit}", problem.name);
+        let found = problem.rank(asked, recipe, limit);
+        let at = format!("{}, {recipe:?}, limit {limit}", problem.name);
         check_pool(&expected, &found, problem.tolerance, &at);
         assert_eq!(found.hits.len(), limit.min(expected.order.len()), "{at}");
         for (place, hit) in found.hits.iter().enumerate() {
@@ -208,8 +212,8 @@ fn may_swap(found: &Scored, wanted: &Scored, tolerance: f64) -> bool {
 fn check_all(problem: &Problem, all_asked: &[Asked]) -> usize {
     let mut n_tied = 0;
     for asked in all_asked {
-        for width in WIDTHS {
-            n_tied += check(problem, asked, width);
+        for recipe in RECIPES {
+            n_tied += check(problem, asked, recipe);
         }
     }
     n_tied
@@ -340,10 +344,75 @@ fn unit(values: impl Iterator<Item = f64>) -> Vec<f32> {
     values.iter().map(|value| (value / norm) as f32).collect()
 }
 
+/// A second opinion at random: a third of the tools share a word.
+fn opinion(random: &mut Random, n_tools: usize) -> (Vec<f32>, Vec<(ToolId, f32)>) {
+    let score = |random: &mut Random| match random.below(3) {
+        0 => f32::from(u16::try_from(1 + random.below(900)).unwrap()) / 100.0,
+        _ => 0.0,
+    };
+    let scores: Vec<f32> = (0..n_tools).map(|_| score(random)).collect();
+    let ids = (0..).map(ToolId);
+    let mut best: Vec<(ToolId, f32)> = ids.zip(scores.iter().copied()).collect();
+    best.retain(|(_, score)| *score > 0.0);
+    best.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    (scores, best)
+}
+
+/// `scout` in full: owners by tool, joint and words; the weighted mean.
 #[test]
-fn the_modes_are_as_wide_as_documented() {
-    assert_eq!(rank::MCP_ZERO, Width { n_servers: 5, n_owner_tools: 0 });
-    assert_eq!(rank::SCOUT, Width { n_servers: 5, n_owner_tools: 20 });
+fn scout_is_the_weighted_mean_of_its_parts() {
+    for (seed, (n_servers, n_tools, dim)) in
+        [(1, 5, 16), (6, 40, 32), (60, 300, 64), (200, 900, 48)].into_iter().enumerate()
+    {
+        let mut random = Random(500 + seed as u64);
+        let kind = Kind::real(&mut random, dim);
+        let problem = kind.problem(&mut random, n_servers, n_tools);
+        let (server, tool, joint) =
+            (kind.vector(&mut random), kind.vector(&mut random), kind.vector(&mut random));
+        let (scores, best) = opinion(&mut random, n_tools);
+        let corpus = Corpus {
+            server_texts: problem.server_texts.iter().map(|text| text.view()).collect(),
+            tool_text: problem.tool_text.view(),
+            tool_server: &problem.tool_server,
+        };
+        let score_of = |tools: &[ToolId]| -> Vec<f32> {
+            tools.iter().map(|tool| scores[tool.row()]).collect()
+        };
+        let words = Words { best: &best, score_of: &score_of };
+        let query = Query::Both { server: &server, tool: &tool, joint: Some(&joint) };
+        let found = rank::rank(&corpus, query, words, &rank::SCOUT, 10_000);
+
+        let mut owners = pool(&problem, &server, &tool, WIDE);
+        let by_joint = pool(&problem, &server, &joint, WIDE);
+        let all = pool(&problem, &server, &tool, Recipe { n_servers, ..WIDE });
+        let by_words = best.iter().take(20).map(|(tool, _)| problem.tool_server[tool.row()]);
+        let by_words = by_words.map(|id| *all.iter().find(|one| one.0 == id as usize).unwrap());
+        for owner in by_joint.into_iter().chain(by_words) {
+            if !owners.iter().any(|(id, _)| *id == owner.0) {
+                owners.push(owner);
+            }
+        }
+        let most = best.first().map_or(1.0, |(_, score)| f64::from(*score));
+        let mut expected = Vec::new();
+        for (tool_row, owner) in problem.tool_server.iter().enumerate() {
+            let Some((_, s)) = owners.iter().find(|(id, _)| *id == *owner as usize) else {
+                continue;
+            };
+            let t = cosine(&problem.tool_text.row(tool_row), &tool).max(0.0);
+            let j = cosine(&problem.tool_text.row(tool_row), &joint).max(0.0);
+            let dense = (s * t) * s.max(t);
+            let mean = (dense + t + j + 0.3 * f64::from(scores[tool_row]) / most) / 3.3;
+            expected.push((tool_row, mean));
+        }
+        assert_eq!(found.hits.len(), expected.len());
+        let mut last = f32::INFINITY;
+        for hit in &found.hits {
+            let (_, mean) = expected.iter().find(|(row, _)| *row == hit.tool.row()).unwrap();
+            assert!((f64::from(hit.score) - mean).abs() < TOLERANCE, "{hit:?}, expected {mean}");
+            assert!(hit.score <= last, "{hit:?} after {last}");
+            last = hit.score;
+        }
+    }
 }
 
 #[test]
@@ -489,7 +558,7 @@ fn the_vectors_of_the_paper_rank_as_the_oracle_says() {
         for (n, row) in problem.tool_text.outer_iter().enumerate() {
             let first = problem.rank(&Asked::ToolOnly(row.to_vec()), rank::SCOUT, 1).hits[0];
             assert_eq!(first.tool.row(), n, "{}", problem.name);
-            assert!((first.score - 1.0).abs() < 1e-5);
+            assert!((first.tool_score - 1.0).abs() < 1e-5);
         }
     }
 }

@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use toolscout::build::tool_text;
 use toolscout::catalog::{ServerId, Tool, ToolId};
 use toolscout::index::{Index, Matrix, ToolRecord};
-use toolscout::rank::{self, Width};
+use toolscout::rank::{self, Recipe};
 use toolscout::tokens;
 
-use crate::oracle::{Asked, Kind, Problem, Random, paper};
+use crate::oracle::{Asked, Kind, Problem, Random, WIDE, paper};
 use crate::support;
 
 #[test]
@@ -52,8 +52,8 @@ fn rankings(problem: &Problem, all_asked: &[Asked]) -> Value {
             Asked::ToolOnly(tool) => (None, Some(tool)),
             Asked::ServerOnly(server) => (Some(server), None),
         };
-        let runs = [(rank::MCP_ZERO, 10), (rank::SCOUT, 10), (rank::SCOUT, 1_000)];
-        let runs = runs.map(|(width, limit)| run_of(problem, asked, width, limit));
+        let runs = [(rank::MCP_ZERO, 10), (WIDE, 10), (WIDE, 1_000)];
+        let runs = runs.map(|(recipe, limit)| run_of(problem, asked, recipe, limit));
         json!({"server": server, "tool": tool, "runs": runs})
     });
     json!({
@@ -67,8 +67,8 @@ fn rankings(problem: &Problem, all_asked: &[Asked]) -> Value {
     })
 }
 
-fn run_of(problem: &Problem, asked: &Asked, width: Width, limit: usize) -> Value {
-    let ranking = problem.rank(asked, width, limit);
+fn run_of(problem: &Problem, asked: &Asked, recipe: Recipe, limit: usize) -> Value {
+    let ranking = problem.rank(asked, recipe, limit);
     let hits = ranking.hits.iter().map(|hit| {
         json!({
             "tool": hit.tool,
@@ -80,8 +80,8 @@ fn run_of(problem: &Problem, asked: &Asked, width: Width, limit: usize) -> Value
         })
     });
     json!({
-        "n_servers": width.n_servers,
-        "n_owner_tools": width.n_owner_tools,
+        "n_servers": recipe.n_servers,
+        "n_owner_tools": recipe.n_owner_tools,
         "limit": limit,
         "hits": hits.collect::<Vec<_>>(),
         "pool": ranking.pool.iter().map(|pooled| pooled.server).collect::<Vec<_>>(),

@@ -50,8 +50,8 @@ pub(super) struct Pack {
 }
 
 impl Pack {
-    pub(super) fn open(path: &Path, file: Arc<Mmap>) -> Result<Self, IndexError> {
-        let parsed = SafeTensors::deserialize(&file).map_err(|error| IndexError::Damaged {
+    pub(super) fn open(path: &Path, file: &Arc<Mmap>) -> Result<Self, IndexError> {
+        let parsed = SafeTensors::deserialize(file).map_err(|error| IndexError::Damaged {
             path: path.to_owned(),
             what: error.to_string(),
         })?;
@@ -61,7 +61,7 @@ impl Pack {
             start..start + View::data_len(view)
         };
         let parts = parsed.iter().map(|(name, view)| (PathBuf::from(name), range(&view))).collect();
-        Ok(Self { file: Arc::clone(&file), parts: Arc::new(parts) })
+        Ok(Self { file: Arc::clone(file), parts: Arc::new(parts) })
     }
 
     fn part(&self, path: &Path) -> Result<Part, OpenReadError> {
