@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 /// The repository.
@@ -190,4 +191,21 @@ pub(crate) fn snapshot(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         }
     }
     files
+}
+
+/// Changes the manifest and makes its checksum right again.
+pub(crate) fn edit_manifest(folder: &Path, edit: impl FnOnce(&mut Value)) {
+    let path = folder.join("manifest.json");
+    let mut manifest: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    edit(&mut manifest);
+    let bytes = serde_json::to_vec_pretty(&manifest).unwrap();
+    let line = format!("{}  manifest.json\n", sha256(&bytes));
+    std::fs::write(&path, bytes).unwrap();
+    std::fs::write(folder.join("manifest.sha256"), line).unwrap();
+}
+
+/// In lower-case hexadecimal digits.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

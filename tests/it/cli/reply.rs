@@ -65,7 +65,7 @@ fn check_shape(reply: &Value) {
     }
 }
 
-/// `dense_score` = (s_server · s_tool) · max(s_server, s_tool), in [0, 1].
+/// `dense_score` is `(s_server · s_tool) · max(s_server, s_tool)`, in [0, 1].
 #[track_caller]
 fn check_scores(one: &Value) {
     let score = |key: &str| one[key].as_f64().unwrap();

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::{build, catalog};
 use crate::support::World;
+use crate::support::edit_manifest;
 use crate::support::home;
 use crate::support::pull_model;
 use crate::support::run;
+use crate::support::sha256;
 use crate::support::snapshot;
 use crate::support::stderr_of;
 use crate::support::stdout_of;
@@ -24,8 +25,10 @@ const FILES: [&str; 5] = [
     "manifest.sha256",
 ];
 
+type Change = fn(&mut Vec<u8>);
+
 /// What happens to the bytes of a file.
-const DAMAGES: [(&str, fn(&mut Vec<u8>)); 7] = [
+const DAMAGES: [(&str, Change); 7] = [
     ("emptied", Vec::clear),
     ("cut at 10 %", |bytes| bytes.truncate(bytes.len() / 10)),
     ("cut at 50 %", |bytes| bytes.truncate(bytes.len() / 2)),
@@ -46,7 +49,7 @@ const DAMAGES: [(&str, fn(&mut Vec<u8>)); 7] = [
     }),
 ];
 
-fn damage(path: &Path, change: fn(&mut Vec<u8>)) {
+fn damage(path: &Path, change: Change) {
     let mut bytes = std::fs::read(path).unwrap();
     change(&mut bytes);
     std::fs::write(path, bytes).unwrap();
@@ -68,7 +71,7 @@ impl Pair {
     }
 
     /// The world as it was, with `file` of the live generation damaged.
-    fn damaged(&self, file: &str, change: fn(&mut Vec<u8>)) -> &World {
+    fn damaged(&self, file: &str, change: Change) -> &World {
         std::fs::remove_dir_all(self.world.index()).unwrap();
         for (path, bytes) in &self.files {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -165,7 +168,7 @@ fn a_missing_file_is_found() {
 #[test]
 fn a_damaged_pointer_is_found_and_the_newest_generation_answers() {
     let pair = Pair::new();
-    let lost: fn(&mut Vec<u8>) = |bytes| *bytes = b"gen-7\n".to_vec();
+    let lost: Change = |bytes| *bytes = b"gen-7\n".to_vec();
     for (how, change) in DAMAGES.into_iter().chain([("gen-7", lost)]) {
         let world = pair.damaged("CURRENT", change);
         let expected = if how == "gen-7" { how } else { "CURRENT" };
@@ -207,22 +210,6 @@ fn a_missing_file_names_the_cure() {
         let stderr = stderr_of(&mut world.command("route thing-1"), 1);
         assert!(stderr.contains("toolscout index build"), "{stderr}");
     }
-}
-
-/// Changes the manifest and makes its checksum right again.
-fn edit_manifest(folder: &Path, edit: impl FnOnce(&mut Value)) {
-    let path = folder.join("manifest.json");
-    let mut manifest: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-    edit(&mut manifest);
-    let bytes = serde_json::to_vec_pretty(&manifest).unwrap();
-    let line = format!("{}  manifest.json\n", sha256(&bytes));
-    std::fs::write(&path, bytes).unwrap();
-    std::fs::write(folder.join("manifest.sha256"), line).unwrap();
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A world whose only generation has an edited manifest: `route` must refuse

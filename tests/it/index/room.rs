@@ -71,15 +71,17 @@ fn a_file_size_limit_is_an_error_not_a_signal() {
     check_refused(&world, &mut limited, &["vectors.safetensors", "too large"]);
 }
 
-/// Lets anyone read below `path`; write only where `may_write` says.
-fn open_to_all(path: &Path, may_write: bool) {
-    let write = if may_write { 0o222 } else { 0 };
+const READ: u32 = 0o444;
+const READ_AND_WRITE: u32 = 0o666;
+
+/// Lets anyone do this to `path` and what is below it.
+fn open_to_all(path: &Path, rights: u32) {
     let run = path.metadata().unwrap().mode() & 0o100;
-    let mode = 0o444 | write | run | run >> 3 | run >> 6;
+    let mode = rights | run | run >> 3 | run >> 6;
     std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
     if path.is_dir() {
         for entry in std::fs::read_dir(path).unwrap() {
-            open_to_all(&entry.unwrap().path(), may_write);
+            open_to_all(&entry.unwrap().path(), rights);
         }
     }
 }
@@ -108,14 +110,14 @@ fn a_directory_that_may_not_be_written_keeps_its_index() {
     let world = World::of(&catalog(10, 1));
     let source = world.write("new.json", catalog(20, 2));
     let mut command = as_mortal(&world, build(&world, &source));
-    open_to_all(world.home(), true);
-    open_to_all(&world.index(), false);
+    open_to_all(world.home(), READ_AND_WRITE);
+    open_to_all(&world.index(), READ);
     check_refused(&world, &mut command, &["lock", "denied"]);
     // With the right to lock, it fails at the first file instead.
     let lock = world.index().join("lock");
     std::fs::set_permissions(lock, PermissionsExt::from_mode(0o666)).unwrap();
     check_refused(&world, &mut command, &["gen-2", "denied"]);
-    open_to_all(&world.index(), true);
+    open_to_all(&world.index(), READ_AND_WRITE);
     assert!(run(&mut command).status.success());
 }
 
