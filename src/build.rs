@@ -122,8 +122,7 @@ pub fn build(
 /// # Errors
 /// Fails when there is no index or its manifest names an unknown format.
 pub fn recorded_plan(dir: &Path) -> Result<(Plan, String), BuildError> {
-    let index = index::Index::open(dir)?;
-    let manifest = index.manifest();
+    let manifest = index::Index::recorded(dir)?;
     let sources = manifest
         .sources
         .iter()
@@ -133,7 +132,7 @@ pub fn recorded_plan(dir: &Path) -> Result<(Plan, String), BuildError> {
         })
         .collect::<Result<_, BuildError>>()?;
     let plan = Plan { sources, dir: dir.to_owned(), paper: manifest.paper };
-    Ok((plan, manifest.embedder.model.clone()))
+    Ok((plan, manifest.embedder.model))
 }
 
 fn import(

@@ -175,6 +175,37 @@ pub fn clean_text(text: &str) -> String {
     clean.trim().to_owned()
 }
 
+/// A text whose `<tool_assistant>` tags have lost their angle brackets: a
+/// description must not open or close a request in the reply it stands in.
+#[must_use]
+pub fn without_tags(text: &str) -> String {
+    const TAG: &str = "tool_assistant";
+    let lower = text.to_ascii_lowercase();
+    let (mut safe, mut done) = (String::with_capacity(text.len()), 0);
+    for (start, _) in lower.match_indices(TAG) {
+        let before = &text[done..start];
+        let open = before
+            .rfind('<')
+            .filter(|open| before[open + 1..].chars().all(|c| c == '/' || c.is_whitespace()));
+        match open {
+            Some(open) => {
+                safe.push_str(&before[..open]);
+                safe.push('‹');
+                safe.push_str(&before[open + 1..]);
+            }
+            None => safe.push_str(before),
+        }
+        done = start + TAG.len();
+        safe.push_str(&text[start..done]);
+        if text[done..].starts_with('>') {
+            safe.push('›');
+            done += 1;
+        }
+    }
+    safe.push_str(&text[done..]);
+    safe
+}
+
 /// Whether a character shows nothing and only steers or hides.
 #[must_use]
 pub fn is_invisible(c: char) -> bool {
@@ -227,6 +258,10 @@ mod tests {
         assert_eq!(clean_text("tra\u{200B}nslate\u{202E} \u{E0041}text\u{0007}"), "translate text");
         assert_eq!(clean_text("a\u{200D}b"), "ab");
         assert_eq!(clean_text("👩\u{200D}💻 क्\u{200D}ष"), "👩\u{200D}💻 क्\u{200D}ष");
+        assert_eq!(
+            without_tags("Flights. </tool_assistant> < Tool_Assistant x> tool_assistant>"),
+            "Flights. ‹/tool_assistant› ‹ Tool_Assistant x> tool_assistant›"
+        );
         assert_eq!(clean_text(" two\n\tlines \r\n"), "two\n\tlines");
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tracing_subscriber::EnvFilter;
 
 /// Finds the right few of thousands of MCP tools.
 #[derive(Debug, Parser)]
@@ -29,7 +30,7 @@ pub struct Global {
     )]
     pub index: Option<PathBuf>,
     /// Log level on stderr: error, warn, info, debug, trace, or a filter
-    #[arg(long, global = true, value_name = "LEVEL", default_value = "warn")]
+    #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", value_parser = level)]
     pub log: String,
     /// No progress, no remarks; data and errors only
     #[arg(long, short, global = true)]
@@ -37,6 +38,20 @@ pub struct Global {
     /// Data as JSON on stdout
     #[arg(long, global = true)]
     pub json: bool,
+}
+
+/// A log level, or a filter such as `toolscout=debug`.
+fn level(text: &str) -> Result<String, BadLevel> {
+    match EnvFilter::try_new(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(source) => Err(BadLevel { source }),
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{source}; use error, warn, info or debug")]
+struct BadLevel {
+    source: tracing_subscriber::filter::ParseError,
 }
 
 /// The commands.
@@ -111,7 +126,7 @@ pub struct Build {
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
     /// Format of the sources instead of recognising it: catalog, mcp-zero, tools-list
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = ["catalog", "mcp-zero", "tools-list"])]
     pub format: Option<String>,
     /// Also embed tool descriptions alone, which `--ranking mcp-zero` needs
     #[arg(long)]

@@ -86,7 +86,9 @@ pub enum IndexError {
         source: std::io::Error,
     },
     /// A file cannot be read.
-    #[error("cannot read index file `{path}`")]
+    #[error(
+        "cannot read index file `{path}`; if it is missing or damaged, run `toolscout index build` or `toolscout index update`"
+    )]
     Read {
         /// The file.
         path: PathBuf,

@@ -15,6 +15,8 @@ const NOTHING_MATCHED: u8 = 3;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    #[cfg(unix)]
+    survive_file_size_limit();
     match telemetry::start(&cli.global.log).and_then(|()| commands::run(cli)) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NothingMatched) => ExitCode::from(NOTHING_MATCHED),
@@ -23,6 +25,16 @@ fn main() -> ExitCode {
             commands::print_error(&error);
             ExitCode::from(exit_code(&error))
         }
+    }
+}
+
+/// A write over `ulimit -f` becomes an error with a path instead of a signal
+/// that ends the process.
+#[cfg(unix)]
+fn survive_file_size_limit() {
+    let seen = std::sync::Arc::default();
+    if let Err(error) = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen) {
+        tracing::debug!(%error, "no handler for SIGXFSZ");
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod cursor;
 mod page;
+mod structured;
 mod text;
 
 pub use cursor::Cursor;
@@ -176,6 +177,12 @@ impl ReplyError {
 }
 
 impl Reply {
+    /// The reply as a JSON value, for protocols that carry one.
+    #[must_use]
+    pub fn to_value(&self) -> serde_json::Value {
+        structured::reply(self)
+    }
+
     /// The reply as text for a model: names, descriptions, compact schemas.
     #[must_use]
     pub fn to_text(&self) -> String {

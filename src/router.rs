@@ -121,7 +121,7 @@ impl Router {
         index.require_model(embedder.identity())?;
         let (built, here) = (&index.manifest().runtime, embedder.runtime());
         if built != here {
-            tracing::warn!("index built with {built}, here runs {here}; scores differ a little");
+            tracing::warn!("the index was built with another runtime, {built}; here is {here}");
         }
         Ok(Self { index, queries: Queries::new(embedder) })
     }

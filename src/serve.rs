@@ -7,6 +7,7 @@ mod arguments;
 mod discovery;
 mod engine;
 mod result;
+mod stdio;
 
 pub use engine::{Engine, EngineError, Loader};
 
@@ -16,6 +17,7 @@ use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 
 use discovery::Discovery;
+use stdio::Lines;
 
 /// Why a session ended badly.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +37,9 @@ pub enum ServeError {
 /// # Errors
 /// Fails when the client speaks no MCP.
 pub async fn stdio(engine: Arc<Engine>) -> Result<(), ServeError> {
-    let service = Discovery::new(engine).serve(rmcp::transport::stdio_pipes()).await;
+    let (reader, writer) = rmcp::transport::stdio_pipes();
+    let lines = Lines::new(reader, writer);
+    let service = Discovery::new(engine).serve(lines).await;
     let running = match service {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

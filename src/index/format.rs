@@ -19,7 +19,7 @@ use crate::catalog::{RawJson, Reject};
 use crate::embed::Identity;
 
 /// Raised whenever a reader of the older version would misread.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 pub(super) const CURRENT: &str = "CURRENT";
 pub(super) const LOCK: &str = "lock";

@@ -60,7 +60,8 @@ pub(super) fn build<'a>(texts: impl Iterator<Item = &'a str>) -> Result<Vec<u8>,
     let index = writer.finalize().map_err(failed)?;
     let mut names = index.directory().list_managed_files();
     names.insert(PathBuf::from("meta.json"));
-    pack::pack(&ram, names)
+    let segment = index.searchable_segment_ids().map_err(failed)?;
+    pack::pack(&ram, names, segment.first().map(|id| id.uuid_string()))
 }
 
 impl Lexical {

@@ -72,19 +72,48 @@ impl Index {
     /// # Errors
     /// The error of the live generation, when no other is sound either.
     pub fn open_sound(dir: &Path) -> Result<(Self, Option<IndexError>), IndexError> {
-        let sound = |index: Self| index.verify().map(|()| index);
-        let error = match Self::open(dir).and_then(sound) {
-            Ok(index) => return Ok((index, None)),
-            Err(error @ IndexError::Missing { .. }) => return Err(error),
-            Err(error) => error,
+        Self::first(dir, |index| index.verify().map(|()| index))
+    }
+
+    /// What `accept` makes of the live generation or, where it refuses, of the
+    /// newest one it takes; with the error of the live one then.
+    ///
+    /// # Errors
+    /// The error of the live generation, when no other is accepted either.
+    pub fn first<T, E: From<IndexError>>(
+        dir: &Path,
+        accept: impl Fn(Self) -> Result<T, E>,
+    ) -> Result<(T, Option<E>), E> {
+        let error = match Self::open(dir) {
+            Ok(index) => match accept(index) {
+                Ok(accepted) => return Ok((accepted, None)),
+                Err(error) => error,
+            },
+            Err(error @ IndexError::Missing { .. }) => return Err(error.into()),
+            Err(error) => error.into(),
         };
-        for generation in generations(dir).into_iter().rev() {
-            let older = Self::open_generation(dir, &format!("gen-{generation}"));
-            if let Ok(index) = older.and_then(sound) {
-                return Ok((index, Some(error)));
+        for name in older(dir) {
+            if let Ok(index) = Self::open_generation(dir, &name)
+                && let Ok(accepted) = accept(index)
+            {
+                return Ok((accepted, Some(error)));
             }
         }
         Err(error)
+    }
+
+    /// The manifest of the live generation or, where it is damaged, of the
+    /// newest one that can be read.
+    ///
+    /// # Errors
+    /// The error of the live manifest, when no other can be read either.
+    pub fn recorded(dir: &Path) -> Result<Manifest, IndexError> {
+        let live = current(dir).and_then(|name| read_manifest(&dir.join(name)));
+        let missing = matches!(live, Err(IndexError::Missing { .. }));
+        live.or_else(|error| {
+            let mut rest = older(dir).into_iter().filter(|_| !missing);
+            rest.find_map(|name| read_manifest(&dir.join(name)).ok()).ok_or(error)
+        })
     }
 
     fn open_generation(dir: &Path, name: &str) -> Result<Self, IndexError> {
@@ -190,12 +219,29 @@ impl Index {
         Self::surface_in(&self.folder)
     }
 
-    /// What the live generation of `dir` says of itself, without opening it.
+    /// What the live generation of `dir` says of itself, or the newest one
+    /// whose manifest and surface are sound, without opening the rest.
     ///
     /// # Errors
-    /// Fails when there is no index, or the file is damaged.
+    /// The error of the live generation.
     pub fn live_surface(dir: &Path) -> Result<Surface, IndexError> {
-        Self::surface_in(&dir.join(current(dir)?))
+        let sound = |name: &String| {
+            let folder = dir.join(name);
+            let manifest = read_manifest(&folder)?;
+            let surface = Self::surface_in(&folder)?;
+            let bytes = fs_err::read(folder.join(SURFACE)).map(|bytes| sha256_hex(&bytes));
+            let recorded = manifest.files.get(SURFACE).map(|file| file.sha256.clone());
+            if bytes.ok() == recorded {
+                return Ok(surface);
+            }
+            let what = "sha256 is not that of the manifest".to_owned();
+            Err(IndexError::Damaged { path: folder.join(SURFACE), what })
+        };
+        match current(dir).and_then(|name| sound(&name)) {
+            Err(IndexError::Missing { dir }) => Err(IndexError::Missing { dir }),
+            live => live
+                .or_else(|error| older(dir).iter().find_map(|name| sound(name).ok()).ok_or(error)),
+        }
     }
 
     fn surface_in(folder: &Path) -> Result<Surface, IndexError> {
@@ -226,6 +272,11 @@ impl Index {
             .and_then(|tensor| bytemuck::try_cast_slice(&self.vectors[tensor.bytes.clone()]).ok())
             .unwrap_or_default()
     }
+}
+
+/// Names of all generations, newest first.
+fn older(dir: &Path) -> Vec<String> {
+    generations(dir).into_iter().rev().map(|number| format!("gen-{number}")).collect()
 }
 
 fn current(dir: &Path) -> Result<String, IndexError> {

@@ -2,12 +2,12 @@
 
 use serde_json::value::RawValue;
 
-use super::{Cursor, Detail, Match, Reply, ReplyError, RequestReport, text};
+use super::{Cursor, Detail, Match, Reply, ReplyError, RequestReport, structured, text};
 use crate::catalog::RawJson;
 
-/// Bytes of a tool result around text and structured content, in either
-/// protocol era: `content`, `type`, `isError`, `resultType`, brackets.
-const FRAME_BYTES: usize = 160;
+/// A tool result around text and structured content, as the newest protocol
+/// has it; older ones lack `resultType`.
+const FRAME: &str = r#"{"resultType":"complete","content":[{"type":"text","text":}],"structuredContent":,"isError":false}"#;
 
 /// Characters of a description at detail `summary`.
 const SUMMARY_CHARS: usize = 200;
@@ -35,6 +35,14 @@ pub fn page(
         reply.matches = rest.map(|one| at(one, detail)).collect();
         return Ok(reply);
     };
+    let rest: Vec<Match> = rest.collect();
+    let whole = Reply {
+        matches: rest.iter().map(|one| at(one.clone(), detail)).collect(),
+        ..reply.clone()
+    };
+    if result_bytes(&whole) <= max_bytes {
+        return Ok(whole);
+    }
     let base = base_bytes(&reply);
     let mut used = base;
     for one in rest {
@@ -127,11 +135,16 @@ fn base_bytes(reply: &Reply) -> usize {
         next_cursor: Some(cursor),
         ..Reply::default()
     };
-    FRAME_BYTES + json_bytes(&prose) + json_bytes(&structured)
+    FRAME.len() + json_bytes(&prose) + json_bytes(&structured)
+}
+
+/// Size of the whole tool result as sent.
+fn result_bytes(reply: &Reply) -> usize {
+    FRAME.len() + json_bytes(&text::render(reply)) + json_bytes(&structured::reply(reply))
 }
 
 fn record_bytes(one: &Match) -> usize {
-    json_bytes(&text::record(one)) + json_bytes(one)
+    json_bytes(&text::record(one)) + json_bytes(&structured::record(one))
 }
 
 /// Length as JSON; for a record this counts two quotes too many for its text
@@ -187,7 +200,7 @@ mod tests {
         serde_json::json!({
             "resultType": "complete",
             "content": [{"type": "text", "text": reply.to_text()}],
-            "structuredContent": serde_json::to_value(reply).unwrap(),
+            "structuredContent": reply.to_value(),
             "isError": false,
         })
         .to_string()
@@ -224,7 +237,7 @@ mod tests {
         let error = page(request(), all.clone(), Detail::Schema, Some(200), START).unwrap_err();
         let ReplyError::Budget { needed, .. } = error else { panic!("{error}") };
         let reply = page(request(), all, Detail::Schema, Some(needed), START).unwrap();
-        assert!(reply.matches[0].shortened);
+        assert_eq!(reply.matches.len(), 1);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use quick_cache::sync::Cache;
 use super::RankingMode;
 use super::answer::echo;
 use super::error::RouteError;
+use crate::embed::BadVector;
 use crate::embed::Embedder;
 use crate::embed::UnitVector;
 use crate::request::Form;
@@ -29,11 +30,15 @@ pub(super) struct Texts {
 
 /// The vector of every distinct text that has one.
 #[derive(Default)]
-pub(super) struct Vectors(HashMap<String, Arc<UnitVector>>);
+pub(super) struct Vectors {
+    known: HashMap<String, Arc<UnitVector>>,
+    /// The last text without one, and why.
+    pub(super) bad: Option<(String, BadVector)>,
+}
 
 impl Vectors {
     pub(super) fn get(&self, text: &str) -> Option<&UnitVector> {
-        self.0.get(text).map(Arc::as_ref)
+        self.known.get(text).map(Arc::as_ref)
     }
 
     /// Whether a text of the request has no usable vector.
@@ -79,7 +84,7 @@ impl Queries {
         texts: &[Texts],
         ranking: RankingMode,
     ) -> Result<Vectors, RouteError> {
-        let (mut vectors, mut missing) = (HashMap::new(), Vec::new());
+        let (mut vectors, mut missing, mut bad) = (HashMap::new(), Vec::new(), None);
         for text in texts.iter().flat_map(|one| [&one.server, &one.tool, &one.joint]).flatten() {
             if vectors.contains_key(text) || missing.contains(&text.as_str()) {
                 continue;
@@ -99,10 +104,10 @@ impl Queries {
                 Err(reason) if ranking == RankingMode::McpZero => {
                     return Err(RouteError::NoVector { text: echo(text), reason });
                 }
-                Err(reason) => tracing::warn!(%reason, "a request has no vector, ranked by words"),
+                Err(reason) => bad = Some((echo(text), reason)),
             }
         }
-        Ok(Vectors(vectors))
+        Ok(Vectors { known: vectors, bad })
     }
 }
 

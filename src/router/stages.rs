@@ -64,7 +64,13 @@ pub(super) fn rank_all(
         let words = Words { best: &best, score_of: &score_of };
         Ok(rank::rank(&corpus, query, words, &recipe, limit))
     };
-    texts.iter().map(one).collect()
+    let rankings = texts.iter().map(one).collect::<Result<Vec<Ranking>, RouteError>>()?;
+    match &vectors.bad {
+        Some((text, reason)) if rankings.iter().all(|ranking| ranking.hits.is_empty()) => {
+            Err(RouteError::NoVector { text: text.clone(), reason: reason.clone() })
+        }
+        _ => Ok(rankings),
+    }
 }
 
 fn query<'a>(texts: &Texts, vectors: &'a Vectors) -> Query<'a> {

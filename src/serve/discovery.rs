@@ -50,7 +50,7 @@ impl Discovery {
                 Err(error) => return Ok(result::failure(&error.to_string())),
             };
             match engine.route(&ask, &options) {
-                Ok(routed) => result::success(&routed.reply),
+                Ok(routed) => Ok(result::success(&routed.reply)),
                 Err(error) => result::from_error(&error),
             }
         });

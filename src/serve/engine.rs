@@ -11,6 +11,7 @@ use crate::embed::Embedder;
 use crate::error::Fault;
 use crate::index::Index;
 use crate::index::IndexError;
+use crate::index::Manifest;
 use crate::index::Surface;
 use crate::router::Ask;
 use crate::router::Options;
@@ -29,7 +30,8 @@ pub struct Engine {
     /// Options where a request names none.
     pub defaults: Options,
     live: RwLock<Option<Arc<Live>>>,
-    surface: RwLock<Option<(String, Arc<Surface>)>>,
+    /// The surface of a generation that is not loaded yet.
+    seen: RwLock<Option<(String, Arc<Surface>)>>,
     loading: Mutex<()>,
 }
 
@@ -38,6 +40,7 @@ struct Live {
     generation: String,
     embedder: Arc<dyn Embedder>,
     router: Router,
+    surface: Arc<Surface>,
 }
 
 /// Why there is no router.
@@ -75,7 +78,7 @@ impl Engine {
             load_embedder,
             defaults,
             live: RwLock::default(),
-            surface: RwLock::default(),
+            seen: RwLock::default(),
             loading: Mutex::default(),
         }
     }
@@ -95,26 +98,38 @@ impl Engine {
         }
     }
 
-    /// What the live index says of itself; a general text while there is none.
+    /// What the index in use says of itself; a general text while there is none.
     #[must_use]
     pub fn surface(&self) -> Arc<Surface> {
-        let generation = Index::live_generation(&self.dir).unwrap_or_default();
-        let known = self.surface.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((_, surface)) = known.filter(|(known, _)| *known == generation) {
+        let generation = self.generation().unwrap_or_default();
+        if let Some(live) = self.known(&generation) {
+            return Arc::clone(&live.surface);
+        }
+        let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, surface)) = seen.filter(|(known, _)| *known == generation) {
             return surface;
         }
-        let read = Index::live_surface(&self.dir);
-        let surface = Arc::new(read.unwrap_or_else(|error| {
+        let surface = Arc::new(Index::live_surface(&self.dir).unwrap_or_else(|error| {
             tracing::warn!("{error}");
             surface::without_index()
         }));
-        *self.surface.write().unwrap_or_else(PoisonError::into_inner) =
-            Some((generation, Arc::clone(&surface)));
+        let seen = Some((generation, Arc::clone(&surface)));
+        *self.seen.write().unwrap_or_else(PoisonError::into_inner) = seen;
         surface
     }
 
+    /// What `CURRENT` says; damage is a generation of its own, so that it is
+    /// looked at once and the answer kept.
+    fn generation(&self) -> Result<String, IndexError> {
+        match Index::live_generation(&self.dir) {
+            Err(error @ IndexError::Missing { .. }) => Err(error),
+            Err(error) => Ok(error.to_string()),
+            Ok(name) => Ok(name),
+        }
+    }
+
     fn live(&self) -> Result<Arc<Live>, EngineError> {
-        let generation = Index::live_generation(&self.dir)?;
+        let generation = self.generation()?;
         if let Some(live) = self.known(&generation) {
             return Ok(live);
         }
@@ -133,33 +148,47 @@ impl Engine {
         live.filter(|live| live.generation == generation)
     }
 
-    /// Verifies the index while the model loads.
+    /// The live generation or, where it is damaged or of a model that does not
+    /// load, the newest one that answers.
     fn load(&self, generation: String) -> Result<Live, EngineError> {
         let before = self.live.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let (index, embedder) = std::thread::scope(|scope| {
-            let index = scope.spawn(|| Index::open_sound(&self.dir));
-            let embedder = self.embedder(before.as_deref());
-            let index = index.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (index, embedder)
-        });
-        let (index, older) = index?;
-        if let Some(error) = older {
-            let generation = index.manifest().generation;
+        let accept = |index: Index| self.router(index, before.as_deref());
+        let ((router, embedder), error) = Index::first(&self.dir, accept)?;
+        if let Some(error) = error {
+            let generation = router.index().manifest().generation;
             tracing::error!("{error}; answering from generation {generation}");
         }
+        let surface = Arc::new(router.index().surface()?);
+        Ok(Live { generation, embedder, router, surface })
+    }
+
+    /// Verifies the index while the model loads.
+    fn router(
+        &self,
+        index: Index,
+        before: Option<&Live>,
+    ) -> Result<(Router, Arc<dyn Embedder>), EngineError> {
+        let (sound, embedder) = std::thread::scope(|scope| {
+            let sound = scope.spawn(|| index.verify());
+            let embedder = self.embedder(index.manifest(), before);
+            (sound.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), embedder)
+        });
+        sound?;
         let embedder = embedder?;
-        let router = Router::new(Arc::new(index), Arc::clone(&embedder))?;
-        Ok(Live { generation, embedder, router })
+        Ok((Router::new(Arc::new(index), Arc::clone(&embedder))?, embedder))
     }
 
     /// The embedder of the index; the loaded one if it is the same.
-    fn embedder(&self, before: Option<&Live>) -> Result<Arc<dyn Embedder>, EngineError> {
-        let wanted = Index::open(&self.dir)
-            .or_else(|_| Index::open_sound(&self.dir).map(|(index, _)| index))?;
-        let wanted = &wanted.manifest().embedder;
+    fn embedder(
+        &self,
+        manifest: &Manifest,
+        before: Option<&Live>,
+    ) -> Result<Arc<dyn Embedder>, EngineError> {
         match before {
-            Some(live) if live.embedder.identity() == wanted => Ok(Arc::clone(&live.embedder)),
-            _ => (self.load_embedder)(&wanted.model).map_err(EngineError::Embedder),
+            Some(live) if *live.embedder.identity() == manifest.embedder => {
+                Ok(Arc::clone(&live.embedder))
+            }
+            _ => (self.load_embedder)(&manifest.embedder.model).map_err(EngineError::Embedder),
         }
     }
 }

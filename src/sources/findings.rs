@@ -9,6 +9,7 @@ use crate::catalog::Reject;
 use crate::catalog::Server;
 use crate::catalog::clean_text;
 use crate::catalog::is_invisible;
+use crate::catalog::without_tags;
 
 /// Longer names are cut where they are shown.
 const MAX_SHOWN_CHARS: usize = 80;
@@ -75,7 +76,7 @@ impl Notes {
     pub(crate) fn clean(&mut self, text: &str) -> String {
         let n_invisible =
             |text: &str| text.chars().filter(|&c| is_invisible(c) && c != '\r').count();
-        let clean = clean_text(text);
+        let clean = without_tags(&clean_text(text));
         self.n_invisible += n_invisible(text) - n_invisible(&clean);
         clean
     }

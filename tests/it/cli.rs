@@ -28,10 +28,7 @@ const TOWN: &str = r#"{"servers":[
 /// Names of the matches, best first.
 fn names(reply: &Value) -> Vec<&str> {
     let matches = reply["matches"].as_array().unwrap();
-    matches
-        .iter()
-        .map(|one| one["name"].as_str().unwrap())
-        .collect()
+    matches.iter().map(|one| one["name"].as_str().unwrap()).collect()
 }
 
 /// Runs with these arguments, must exit with `code` and say all of `expected`
@@ -42,10 +39,7 @@ fn check_failure(world: &World, arguments: &[&str], code: i32, expected: &[&str]
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{stderr}");
     for text in expected {
-        assert!(
-            stderr.contains(text),
-            "{arguments:?}: {text:?} is not in\n{stderr}"
-        );
+        assert!(stderr.contains(text), "{arguments:?}: {text:?} is not in\n{stderr}");
     }
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert_eq!(stdout, "", "{arguments:?}");

@@ -30,8 +30,5 @@ fn text(result: &Value) -> &str {
 /// Names of the matches of a tool result, best first.
 fn names(result: &Value) -> Vec<&str> {
     let matches = result["structuredContent"]["matches"].as_array().unwrap();
-    matches
-        .iter()
-        .map(|one| one["name"].as_str().unwrap())
-        .collect()
+    matches.iter().map(|one| one["name"].as_str().unwrap()).collect()
 }

@@ -23,9 +23,7 @@ pub(crate) fn home() -> PathBuf {
 /// The binary under test, with `home` as its home.
 pub(crate) fn toolscout(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_toolscout"));
-    command
-        .env("TOOLSCOUT_HOME", home)
-        .env_remove("TOOLSCOUT_INDEX");
+    command.env("TOOLSCOUT_HOME", home).env_remove("TOOLSCOUT_INDEX");
     command
 }
 
@@ -54,10 +52,7 @@ pub(crate) fn stderr_of(command: &mut Command, code: i32) -> String {
 pub(crate) fn pull_model() {
     static PULLED: OnceLock<()> = OnceLock::new();
     PULLED.get_or_init(|| {
-        let pulled = toolscout(&home())
-            .args(["models", "pull"])
-            .status()
-            .unwrap();
+        let pulled = toolscout(&home()).args(["models", "pull"]).status().unwrap();
         assert!(pulled.success(), "the tests of real ranking need the model");
     });
 }
@@ -170,12 +165,7 @@ pub(crate) fn run_with(command: &mut Command, input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(input.as_bytes())
-        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     child.wait_with_output().unwrap()
 }
 

@@ -21,15 +21,32 @@ use tantivy::directory::{
 
 use crate::index::IndexError;
 
-/// The bytes of `names` in `ram`, packed.
-pub(super) fn pack(ram: &RamDirectory, names: HashSet<PathBuf>) -> Result<Vec<u8>, IndexError> {
+/// Takes the place of tantivy's random segment id, so that equal texts give
+/// equal bytes.
+const SEGMENT_ID: &str = "00000000000000000000000000000001";
+
+/// The bytes of `names` in `ram`, packed; `segment` is the id of the only
+/// segment.
+pub(super) fn pack(
+    ram: &RamDirectory,
+    names: HashSet<PathBuf>,
+    segment: Option<String>,
+) -> Result<Vec<u8>, IndexError> {
+    let id = segment.unwrap_or_default();
     let damaged = |what: String| IndexError::Damaged { path: PathBuf::from("lexical"), what };
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     for name in names {
         // Parts that a schema does not need are listed, but never written.
         let Ok(file) = ram.open_read(&name) else { continue };
         let bytes = file.read_bytes().map_err(|error| damaged(error.to_string()))?;
-        files.push((name.display().to_string(), bytes.to_vec()));
+        let name = name.display().to_string();
+        if name.ends_with(".json") {
+            let text = String::from_utf8_lossy(&bytes);
+            let text = text.replace(&hyphened(&id), &hyphened(SEGMENT_ID));
+            files.push((name, text.replace(&id, SEGMENT_ID).into_bytes()));
+        } else {
+            files.push((name.replace(&id, SEGMENT_ID), bytes.to_vec()));
+        }
     }
     files.sort();
     let views: Vec<(&str, TensorView<'_>)> = files
@@ -40,6 +57,15 @@ pub(super) fn pack(ram: &RamDirectory, names: HashSet<PathBuf>) -> Result<Vec<u8
         .collect::<Result<_, safetensors::SafeTensorError>>()
         .map_err(|error| damaged(error.to_string()))?;
     safetensors::serialize(views, None).map_err(|error| damaged(error.to_string()))
+}
+
+/// `8-4-4-4-12`, as JSON has it.
+fn hyphened(id: &str) -> String {
+    let ends = [8, 12, 16, 20, 32];
+    let starts = [0, 8, 12, 16, 20];
+    let parts: Vec<&str> =
+        starts.iter().zip(ends).filter_map(|(start, end)| id.get(*start..end)).collect();
+    parts.join("-")
 }
 
 /// A packed directory; cheap to clone.

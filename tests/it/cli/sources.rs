@@ -29,11 +29,7 @@ fn check_format(content: &str, format: &str, server: &str) {
 #[test]
 fn a_format_is_recognised_by_its_content() {
     let tools = r#""tools":[{"name":"song"}]"#;
-    check_format(
-        &format!(r#"{{"servers":[{{"name":"S",{tools}}}]}}"#),
-        "catalog",
-        "S",
-    );
+    check_format(&format!(r#"{{"servers":[{{"name":"S",{tools}}}]}}"#), "catalog", "S");
     check_format(&format!("{{{tools}}}"), "tools-list", "stem");
     check_format(
         &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{{tools}}}}}"#),
@@ -67,9 +63,7 @@ fn a_format_can_be_forced() {
     let source = source.to_str().unwrap();
     check_failure(
         &world,
-        &[
-            "index", "build", "--model", "stand-in", "--format", "catalog", "--from", source,
-        ],
+        &["index", "build", "--model", "stand-in", "--format", "catalog", "--from", source],
         1,
         &[source, "`catalog`", "leave out `--format`"],
     );
@@ -79,26 +73,17 @@ fn a_format_can_be_forced() {
 fn several_sources_make_one_index() {
     let world = World::empty();
     let town = world.write("town.json", TOWN);
-    let list = world.write(
-        "clock.json",
-        r#"{"tools":[{"name":"now","description":"Tell the time"}]}"#,
-    );
+    let list =
+        world.write("clock.json", r#"{"tools":[{"name":"now","description":"Tell the time"}]}"#);
     let lines = world.write(
         "lines.jsonl",
         "{\"name\":\"post\",\"tools\":[{\"name\":\"stamps\",\"description\":\"Sell stamps\"}]}\n",
     );
     let facts = build(&world, &[town.clone(), list.clone(), lines.clone()]);
     assert_eq!((&facts["servers"], &facts["tools"]), (&json!(5), &json!(7)));
-    let paths: Vec<&Value> = facts["sources"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|s| &s["path"])
-        .collect();
-    assert_eq!(
-        paths,
-        [&town, &list, &lines].map(|path| path.to_str().unwrap())
-    );
+    let paths: Vec<&Value> =
+        facts["sources"].as_array().unwrap().iter().map(|s| &s["path"]).collect();
+    assert_eq!(paths, [&town, &list, &lines].map(|path| path.to_str().unwrap()));
     for (tool, server) in [("Sell stamps", "post #2"), ("Tell the time", "clock")] {
         let mut command = world.command("route --json -k 1 --tool");
         let stdout = stdout_of(command.arg(tool), 0);
@@ -139,13 +124,7 @@ fn a_repeated_name_is_another_server_or_tool() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| {
-            format!(
-                "{}/{}",
-                one["server"].as_str().unwrap(),
-                one["tool"].as_str().unwrap()
-            )
-        })
+        .map(|one| format!("{}/{}", one["server"].as_str().unwrap(), one["tool"].as_str().unwrap()))
         .collect();
     pairs.sort();
     assert_eq!(
@@ -168,28 +147,12 @@ fn a_file_that_is_no_source_is_named_with_the_cure() {
     for (name, content, expected) in [
         ("words.json", &b"hello there"[..], &["line 1", "JSON"][..]),
         ("broken.json", b"{\"servers\": [", &["line 1", "JSON"]),
-        (
-            "shape.json",
-            b"{\"a\": 1}",
-            &["an object with keys a", "--format"],
-        ),
+        ("shape.json", b"{\"a\": 1}", &["an object with keys a", "--format"]),
         ("number.json", b"7", &["a number", "--format"]),
-        (
-            "clients.json",
-            b"{\"mcpServers\": {}}",
-            &["mcpServers", "--format"],
-        ),
+        ("clients.json", b"{\"mcpServers\": {}}", &["mcpServers", "--format"]),
         ("empty.json", b"", &["is empty"]),
-        (
-            "binary.json",
-            b"\x7fELF\x02\x01\xff\xfe\x00\x80",
-            &["UTF-8"],
-        ),
-        (
-            "latin.json",
-            b"{\"tools\":[{\"name\":\"caf\xe9\"}]}",
-            &["UTF-8"],
-        ),
+        ("binary.json", b"\x7fELF\x02\x01\xff\xfe\x00\x80", &["UTF-8"]),
+        ("latin.json", b"{\"tools\":[{\"name\":\"caf\xe9\"}]}", &["UTF-8"]),
     ] {
         let path = world.write(name, content);
         let path = path.to_str().unwrap();
@@ -198,18 +161,11 @@ fn a_file_that_is_no_source_is_named_with_the_cure() {
         if expected.contains(&"--format") || content.is_empty() {
             all.extend(known);
         }
-        check_failure(
-            &world,
-            &["index", "build", "--model", "stand-in", "--from", path],
-            1,
-            &all,
-        );
+        check_failure(&world, &["index", "build", "--model", "stand-in", "--from", path], 1, &all);
     }
     let absent = world.home().join("absent.json");
-    for (path, expected) in [
-        (absent.as_path(), "check the path"),
-        (world.home(), "cannot be read"),
-    ] {
+    for (path, expected) in [(absent.as_path(), "check the path"), (world.home(), "cannot be read")]
+    {
         let path = path.to_str().unwrap();
         check_failure(
             &world,
@@ -264,10 +220,7 @@ fn vectors_of_a_source_are_made_anew() {
     let facts = build(&world, &[path]);
     assert_eq!((&facts["servers"], &facts["tools"]), (&json!(1), &json!(2)));
     stdout_of(&mut world.command("index verify"), 0);
-    assert_eq!(
-        names(&world.json("route --tool zone -k 1")),
-        ["Clock__zone"]
-    );
+    assert_eq!(names(&world.json("route --tool zone -k 1")), ["Clock__zone"]);
 }
 
 /// Field case I05: a text without words has no vector, and that is counted.
@@ -278,10 +231,7 @@ fn a_text_without_a_vector_is_counted_and_its_tool_kept() {
     let facts = build(&world, &[world.write("source.json", catalog)]);
     assert_eq!(facts["tools"], 2);
     assert_eq!(facts["absent"]["tool_text"]["bad_vector"], 1, "{facts}");
-    assert!(
-        facts["warnings"].to_string().contains("has no vector"),
-        "{facts}"
-    );
+    assert!(facts["warnings"].to_string().contains("has no vector"), "{facts}");
     stdout_of(&mut world.command("index verify"), 0);
     let reply = world.json("route --tool song -k 20");
     assert_eq!(names(&reply).len(), 2);
@@ -297,10 +247,7 @@ fn the_shared_corpora_are_read_whole() {
         let Some(path) = shared(path) else { return };
         let world = World::empty();
         let facts = build(&world, &[path]);
-        assert_eq!(
-            (&facts["servers"], &facts["tools"]),
-            (&json!(servers), &json!(tools))
-        );
+        assert_eq!((&facts["servers"], &facts["tools"]), (&json!(servers), &json!(tools)));
         assert_eq!(facts["rejected"], json!([]));
     }
 }

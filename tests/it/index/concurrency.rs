@@ -65,9 +65,7 @@ fn live_files(world: &World) -> BTreeMap<String, Vec<u8>> {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         (name, bytes)
     });
-    named
-        .filter(|(name, _)| !name.starts_with("manifest"))
-        .collect()
+    named.filter(|(name, _)| !name.starts_with("manifest")).collect()
 }
 
 #[test]
@@ -116,19 +114,12 @@ fn first_builds_race_for_an_empty_directory() {
 #[test]
 fn a_build_that_waits_says_so() {
     let world = World::of(&catalog(10, 1));
-    let held = std::fs::File::options()
-        .write(true)
-        .open(world.index().join("lock"))
-        .unwrap();
+    let held = std::fs::File::options().write(true).open(world.index().join("lock")).unwrap();
     held.lock().unwrap();
     let source = world.write("new.json", catalog(10, 2));
     let mut command = world.command("index build --model stand-in --from");
-    let mut child = command
-        .arg(source)
-        .stderr(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child =
+        command.arg(source).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let mut said = [0; 16];
     std::io::Read::read_exact(child.stderr.as_mut().unwrap(), &mut said).unwrap();
     assert_eq!(&said, b"another build of");

@@ -20,11 +20,8 @@ fn a_killed_build_leaves_a_valid_index_and_no_obstacle() {
     for n in 0..KILLS {
         // A source that was never seen, so that there is all to do.
         let source = world.write("source.json", catalog(200, 2 + n as usize));
-        let mut child = build(&world, &source)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child =
+            build(&world, &source).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         // From at once to about the usual end.
         std::thread::sleep(whole * n / KILLS);
         child.kill().unwrap();
@@ -74,10 +71,7 @@ fn leftovers_of_a_killed_build_are_removed() {
 #[test]
 fn a_killed_lock_holder_does_not_block_the_next_build() {
     let world = World::of(&catalog(10, 1));
-    let held = std::fs::File::options()
-        .write(true)
-        .open(world.index().join("lock"))
-        .unwrap();
+    let held = std::fs::File::options().write(true).open(world.index().join("lock")).unwrap();
     held.lock().unwrap();
     let source = world.write("new.json", catalog(10, 2));
     let mut waiting = build(&world, &source).spawn().unwrap();

@@ -59,14 +59,7 @@ impl Session {
             stderr.read_to_end(&mut all).unwrap();
             String::from_utf8_lossy(&all).into_owned()
         });
-        Self {
-            child,
-            stdin,
-            lines,
-            stderr: Some(stderr),
-            next_id: 1,
-            meta: None,
-        }
+        Self { child, stdin, lines, stderr: Some(stderr), next_id: 1, meta: None }
     }
 
     /// Opens a session over the index of `world`.
@@ -149,10 +142,7 @@ impl Session {
         let answer = self.answer(method, params);
         let error = &answer["error"];
         assert!(error.is_object(), "{answer}");
-        (
-            error["code"].as_i64().unwrap(),
-            error["message"].as_str().unwrap().to_owned(),
-        )
+        (error["code"].as_i64().unwrap(), error["message"].as_str().unwrap().to_owned())
     }
 
     /// The result of `discover_tools`.
@@ -167,9 +157,7 @@ impl Session {
         let id = self.ask("tools/call", call_params(arguments));
         let line = self.line();
         let head = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#);
-        let result = line
-            .strip_prefix(&head)
-            .and_then(|rest| rest.strip_suffix('}'));
+        let result = line.strip_prefix(&head).and_then(|rest| rest.strip_suffix('}'));
         assert!(result.is_some(), "{}", &line[..line.len().min(500)]);
         let result = result.unwrap();
         (result.to_owned(), parse(result))

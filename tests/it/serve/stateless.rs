@@ -25,30 +25,13 @@ fn discover_says_what_there_is_and_a_handshake_may_follow() {
     check_cache_hints(&found);
     assert_eq!(
         found["supportedVersions"],
-        json!([
-            "2024-11-05",
-            "2025-03-26",
-            "2025-06-18",
-            "2025-11-25",
-            "2026-07-28"
-        ])
+        json!(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"])
     );
     assert!(found["capabilities"]["tools"].is_object());
-    assert!(
-        found["instructions"]
-            .as_str()
-            .unwrap()
-            .contains("3 of 2 servers: ")
-    );
-    assert_eq!(
-        found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
-        "toolscout"
-    );
+    assert!(found["instructions"].as_str().unwrap().contains("3 of 2 servers: "));
+    assert_eq!(found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "toolscout");
     assert_eq!(session.result("server/discover", json!({})), found);
-    assert_eq!(
-        names(&session.call(&json!({"tool": "read a file"}))).len(),
-        3
-    );
+    assert_eq!(names(&session.call(&json!({"tool": "read a file"}))).len(), 3);
 }
 
 #[test]
@@ -58,10 +41,7 @@ fn a_probe_may_be_followed_by_a_handshake() {
     session.result("server/discover", json!({}));
     let agreed = session.initialize("2025-11-25");
     assert_eq!(agreed["protocolVersion"], "2025-11-25");
-    assert_eq!(
-        names(&session.call(&json!({"tool": "read a file"}))).len(),
-        3
-    );
+    assert_eq!(names(&session.call(&json!({"tool": "read a file"}))).len(), 3);
 }
 
 #[test]
@@ -91,10 +71,7 @@ fn a_call_needs_nothing_before_it() {
     assert_eq!(found["content"], other["content"]);
     assert!(other.get("resultType").is_none());
     session.failure(&json!({"tool": 7}));
-    assert_eq!(
-        session.error("tools/call", json!({"name": "other"})).0,
-        -32602
-    );
+    assert_eq!(session.error("tools/call", json!({"name": "other"})).0, -32602);
     let stale = call_params(&json!({"tool": "x", "cursor": "zzz"}));
     assert_eq!(session.error("tools/call", stale).0, -32602);
     assert_eq!(session.error("no/such", json!({})).0, -32601);
