@@ -415,6 +415,21 @@ fn scout_is_the_weighted_mean_of_its_parts() {
     }
 }
 
+/// The tests take their widths from the recipes; this one holds the paper's.
+#[test]
+fn the_paper_keeps_five_servers_and_nothing_else() {
+    let alone = Recipe {
+        n_servers: 5,
+        n_owner_tools: 0,
+        n_owner_words: 0,
+        dense: 1.0,
+        tool: 0.0,
+        joint: 0.0,
+        words: 0.0,
+    };
+    assert_eq!(rank::MCP_ZERO, alone);
+}
+
 #[test]
 fn real_vectors_rank_as_the_oracle_says() {
     for (seed, (n_servers, n_tools, dim)) in [
