@@ -128,19 +128,11 @@ pub fn recorded_plan(dir: &Path) -> Result<(Plan, String), BuildError> {
         .sources
         .iter()
         .map(|source| {
-            let format = if source.forced {
-                Some(source.format.parse()?)
-            } else {
-                None
-            };
+            let format = if source.forced { Some(source.format.parse()?) } else { None };
             Ok((PathBuf::from(&source.path), format))
         })
         .collect::<Result<_, BuildError>>()?;
-    let plan = Plan {
-        sources,
-        dir: dir.to_owned(),
-        paper: manifest.paper,
-    };
+    let plan = Plan { sources, dir: dir.to_owned(), paper: manifest.paper };
     Ok((plan, manifest.embedder.model.clone()))
 }
 
@@ -186,10 +178,11 @@ fn draft(
         .flat_map(|(server, id)| std::iter::repeat_n(id, server.tools.len()))
         .collect();
     let mut exposed = exposed.into_iter();
-    let mut tools = Vec::new();
+    let (mut tools, mut words) = (Vec::new(), Vec::new());
     let servers = merged.servers.iter().map(texts::server_record).collect();
     for server in merged.servers {
         for tool in server.tools {
+            words.push(format!("{} {}", server.name, tool_text(&tool)));
             tools.push(ToolRecord {
                 exposed: exposed.next().unwrap_or_default(),
                 server: server.name.clone(),
@@ -206,6 +199,7 @@ fn draft(
         servers,
         tools,
         tool_server,
+        words,
         matrices: embedded.matrices,
         absent: embedded.absent,
         embedder: embedder.identity().clone(),

@@ -85,9 +85,7 @@ impl Tool {
         let properties = serde_json::from_str::<Shallow<'_>>(schema.get())
             .ok()
             .and_then(|shallow| shallow.properties);
-        properties
-            .map(|raw| object_keys(raw.get()))
-            .unwrap_or_default()
+        properties.map(|raw| object_keys(raw.get())).unwrap_or_default()
     }
 }
 
@@ -131,9 +129,7 @@ pub fn object_keys(json: &str) -> Vec<String> {
             deserializer.deserialize_map(Visitor)
         }
     }
-    serde_json::from_str::<Keys>(json)
-        .map(|keys| keys.0)
-        .unwrap_or_default()
+    serde_json::from_str::<Keys>(json).map(|keys| keys.0).unwrap_or_default()
 }
 
 /// JSON without white space between tokens; token for token the same.
@@ -207,20 +203,8 @@ mod tests {
 
     #[test]
     fn odd_schemas_have_no_parameters() {
-        for schema in [
-            "true",
-            "null",
-            "[]",
-            "\"x\"",
-            "{}",
-            r#"{"properties":true}"#,
-            "7",
-        ] {
-            assert_eq!(
-                tool(schema).parameter_names(),
-                Vec::<String>::new(),
-                "{schema}"
-            );
+        for schema in ["true", "null", "[]", "\"x\"", "{}", r#"{"properties":true}"#, "7"] {
+            assert_eq!(tool(schema).parameter_names(), Vec::<String>::new(), "{schema}");
         }
     }
 
@@ -240,15 +224,9 @@ mod tests {
 
     #[test]
     fn invisible_characters_go_and_joiners_stay() {
-        assert_eq!(
-            clean_text("tra\u{200B}nslate\u{202E} \u{E0041}text\u{0007}"),
-            "translate text"
-        );
+        assert_eq!(clean_text("tra\u{200B}nslate\u{202E} \u{E0041}text\u{0007}"), "translate text");
         assert_eq!(clean_text("a\u{200D}b"), "ab");
-        assert_eq!(
-            clean_text("👩\u{200D}💻 क्\u{200D}ष"),
-            "👩\u{200D}💻 क्\u{200D}ष"
-        );
+        assert_eq!(clean_text("👩\u{200D}💻 क्\u{200D}ष"), "👩\u{200D}💻 क्\u{200D}ष");
         assert_eq!(clean_text(" two\n\tlines \r\n"), "two\n\tlines");
     }
 }

@@ -63,10 +63,7 @@ fn load_embedder_from(
     name: &str,
 ) -> anyhow::Result<Arc<dyn Embedder>> {
     if name == StandInEmbedder::NAME {
-        return Ok(Arc::new(CachedEmbedder::new(
-            StandInEmbedder::default(),
-            cache,
-        )));
+        return Ok(Arc::new(CachedEmbedder::new(StandInEmbedder::default(), cache)));
     }
     let store = model_room::ModelStore::new(models);
     let model = model_room::find(name)?;

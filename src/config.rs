@@ -33,10 +33,7 @@ impl Config {
     pub fn load(global: &Global) -> anyhow::Result<Self> {
         let home = home()?;
         Ok(Self {
-            index: global
-                .index
-                .clone()
-                .unwrap_or_else(|| home.join("index").join("default")),
+            index: global.index.clone().unwrap_or_else(|| home.join("index").join("default")),
             sample_index: home.join("index").join("sample"),
             cache: home.join("index").join("cache"),
             models: home.join("models"),
@@ -47,10 +44,7 @@ impl Config {
 }
 
 fn home() -> anyhow::Result<PathBuf> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this file is where the environment is read"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
     let given = std::env::var_os("TOOLSCOUT_HOME").filter(|home| !home.is_empty());
     if let Some(home) = given {
         return Ok(PathBuf::from(home));

@@ -52,27 +52,17 @@ impl UnitVector {
     /// Refuses a length other than `dim`, NaN, infinity, and the zero vector.
     pub fn new(mut values: Vec<f32>, dim: usize) -> Result<Self, BadVector> {
         if values.len() != dim {
-            return Err(BadVector::WrongLength {
-                expected: dim,
-                got: values.len(),
-            });
+            return Err(BadVector::WrongLength { expected: dim, got: values.len() });
         }
         if values.iter().any(|value| !value.is_finite()) {
             return Err(BadVector::NotFinite);
         }
         // f64: squares of large f32 overflow f32.
-        let norm = values
-            .iter()
-            .map(|&v| f64::from(v) * f64::from(v))
-            .sum::<f64>()
-            .sqrt();
+        let norm = values.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>().sqrt();
         if norm < 1e-12 {
             return Err(BadVector::Zero);
         }
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "the quotient is in [-1, 1]"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "the quotient is in [-1, 1]")]
         for value in &mut values {
             *value = (f64::from(*value) / norm) as f32;
         }
@@ -84,11 +74,7 @@ impl UnitVector {
     /// # Errors
     /// As [`UnitVector::new`]; a norm other than 1 counts as not normalised.
     pub fn from_unit(values: Vec<f32>, dim: usize) -> Result<Self, BadVector> {
-        let norm = values
-            .iter()
-            .map(|&v| f64::from(v) * f64::from(v))
-            .sum::<f64>()
-            .sqrt();
+        let norm = values.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>().sqrt();
         if values.len() == dim && (norm - 1.0).abs() < 1e-3 {
             return Ok(Self(values.into_boxed_slice()));
         }
@@ -217,13 +203,7 @@ mod tests {
     #[test]
     fn unusable_numbers_are_refused_by_kind() {
         let bad = |values: Vec<f32>| UnitVector::new(values, 2).unwrap_err();
-        assert_eq!(
-            bad(vec![1.0]),
-            BadVector::WrongLength {
-                expected: 2,
-                got: 1
-            }
-        );
+        assert_eq!(bad(vec![1.0]), BadVector::WrongLength { expected: 2, got: 1 });
         assert_eq!(bad(vec![f32::NAN, 1.0]), BadVector::NotFinite);
         assert_eq!(bad(vec![1.0, f32::INFINITY]), BadVector::NotFinite);
         assert_eq!(bad(vec![0.0, -0.0]), BadVector::Zero);

@@ -4,8 +4,11 @@
 //! can be read by any process while another rebuilds it. Must not know how
 //! texts are made or ranked.
 
+mod check;
 mod format;
+mod lexical;
 mod lock;
+mod publish;
 mod read;
 mod write;
 
@@ -13,6 +16,7 @@ pub use format::{
     Absent, Counts, FORMAT_VERSION, FileRecord, Manifest, Matrix, ServerRecord, SourceRecord,
     Surface, SurfaceTokens, ToolRecord,
 };
+pub use lexical::Lexical;
 pub use lock::BuildLock;
 pub use read::Index;
 pub use write::{Draft, Written, write};
@@ -90,6 +94,15 @@ pub enum IndexError {
         #[source]
         source: std::io::Error,
     },
+    /// The search by words fails.
+    #[error("cannot search by words in `{path}`; run `toolscout index build`")]
+    Words {
+        /// The file.
+        path: PathBuf,
+        /// What the search library said.
+        #[source]
+        source: Box<tantivy::TantivyError>,
+    },
     /// A value that cannot be written as JSON.
     #[error("cannot serialise `{what}`")]
     Serialise {
@@ -110,5 +123,161 @@ impl IndexError {
             Self::Serialise { .. } => Fault::Bug,
             _ => Fault::Environment,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    use ndarray::{Array2, array};
+    use serde_json::value::RawValue;
+
+    use super::*;
+    use crate::catalog::ServerId;
+    use crate::catalog::ToolId;
+    use crate::embed::Embedder;
+    use crate::embed::Identity;
+    use crate::embed::StandInEmbedder;
+
+    const SCHEMA: &str = r#"{"b" :1.0,"a":[1e2, "\u00e9"],"b":9007199254740993}"#;
+
+    fn draft() -> Draft {
+        let server = |name: &str, n_tools| ServerRecord {
+            name: name.to_owned(),
+            description: "ä \"quoted\"\nline".to_owned(),
+            summary: String::new(),
+            url: None,
+            digest: name.to_owned(),
+            n_tools,
+        };
+        let tool = |exposed: &str, schema: Option<&str>| ToolRecord {
+            exposed: exposed.to_owned(),
+            server: "one".to_owned(),
+            name: exposed.to_owned(),
+            title: None,
+            description: String::new(),
+            input_schema: schema.map(|json| RawValue::from_string(json.to_owned()).unwrap()),
+            output_schema: None,
+            annotations: None,
+        };
+        let servers = array![[1.0_f32, 0.0], [0.6, 0.8]];
+        let tools = array![[0.0_f32, 1.0], [0.8, 0.6], [0.0, 0.0]];
+        Draft {
+            servers: vec![server("empty", 0), server("one", 3)],
+            tools: vec![
+                tool("a", Some(SCHEMA)),
+                tool("b", None),
+                tool("c", Some("{\n \"x\": 1 }")),
+            ],
+            tool_server: vec![1, 1, 1],
+            words: vec!["one a".to_owned(), "one b".to_owned(), "one c".to_owned()],
+            matrices: BTreeMap::from([
+                (Matrix::ServerDescription, servers.clone()),
+                (Matrix::ServerSummary, Array2::zeros((2, 2))),
+                (Matrix::ServerDigest, servers),
+                (Matrix::ToolText, tools),
+            ]),
+            absent: BTreeMap::from([
+                ("server_summary".to_owned(), Absent { no_text: 2, bad_vector: 0 }),
+                ("tool_text".to_owned(), Absent { no_text: 0, bad_vector: 1 }),
+            ]),
+            embedder: Identity { dim: 2, ..StandInEmbedder::default().identity().clone() },
+            runtime: "any".to_owned(),
+            sources: Vec::new(),
+            rejected: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn surface(draft: &Draft) -> Surface {
+        Surface {
+            instructions: "i".to_owned(),
+            tool_description: "d".to_owned(),
+            n_servers: draft.servers.len(),
+            n_tools: draft.tools.len(),
+            tokens: SurfaceTokens::default(),
+        }
+    }
+
+    fn put(dir: &Path, draft: &Draft) -> Written {
+        let lock = BuildLock::acquire(dir, || ()).unwrap();
+        write(dir, &lock, draft, surface).unwrap()
+    }
+
+    #[test]
+    fn what_is_read_is_what_was_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let draft = draft();
+        assert_eq!(put(dir.path(), &draft), Written::New(1));
+        let index = Index::open(dir.path()).unwrap();
+        index.verify().unwrap();
+        for (kind, matrix) in &draft.matrices {
+            assert_eq!(index.matrix(*kind).unwrap(), matrix, "{kind:?}");
+        }
+        assert!(index.matrix(Matrix::ToolDescription).is_none());
+        assert_eq!(index.tool_server(), draft.tool_server);
+        assert_eq!(index.server(ServerId(1)).unwrap(), draft.servers[1]);
+        assert_eq!(index.tool(ToolId(0)).unwrap().input_schema.unwrap().get(), SCHEMA);
+        assert_eq!(index.tool(ToolId(2)).unwrap().input_schema.unwrap().get(), r#"{"x":1}"#);
+        assert_eq!(index.surface().unwrap(), surface(&draft));
+        assert!(matches!(index.tool(ToolId(3)), Err(IndexError::Damaged { .. })));
+    }
+
+    #[test]
+    fn an_equal_draft_writes_nothing_and_another_keeps_the_one_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut draft = draft();
+        put(dir.path(), &draft);
+        assert_eq!(put(dir.path(), &draft), Written::Unchanged(1));
+        for generation in 2..5 {
+            draft.warnings.push("changed".to_owned());
+            assert_eq!(put(dir.path(), &draft), Written::New(generation));
+        }
+        let mut names: Vec<String> = std::fs::read_dir(dir.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["CURRENT", "gen-3", "gen-4", "lock"]);
+    }
+
+    #[test]
+    fn rows_that_are_no_unit_vectors_are_refused() {
+        for (row, what) in [([f32::NAN, 0.0], "norm"), ([3.0, 4.0], "norm"), ([0.0, 0.0], "zero")] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut draft = draft();
+            if let Some(matrix) = draft.matrices.get_mut(&Matrix::ToolText) {
+                matrix.row_mut(0).assign(&array![row[0], row[1]]);
+            }
+            put(dir.path(), &draft);
+            let error = Index::open(dir.path()).unwrap().verify().unwrap_err();
+            assert!(error.to_string().contains(what), "{error}");
+        }
+    }
+
+    #[test]
+    fn another_model_is_refused_naming_both() {
+        let dir = tempfile::tempdir().unwrap();
+        put(dir.path(), &draft());
+        let index = Index::open(dir.path()).unwrap();
+        let loaded = Identity { model: "other".to_owned(), ..draft().embedder };
+        let error = index.require_model(&loaded).unwrap_err().to_string();
+        assert!(error.contains("`stand-in` (2") && error.contains("`other` (2"), "{error}");
+    }
+
+    #[test]
+    fn an_index_without_servers_is_an_index() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut draft = draft();
+        (draft.servers, draft.tools, draft.tool_server) = (Vec::new(), Vec::new(), Vec::new());
+        draft.words.clear();
+        draft.absent.clear();
+        for matrix in draft.matrices.values_mut() {
+            *matrix = Array2::zeros((0, 2));
+        }
+        put(dir.path(), &draft);
+        Index::open(dir.path()).unwrap().verify().unwrap();
     }
 }

@@ -52,16 +52,10 @@ pub fn default_model() -> &'static str {
 /// # Errors
 /// `UnknownModel`, which names the models there are.
 pub fn find(name: &str) -> Result<&'static Model> {
-    manifest()
-        .model(name)
-        .ok_or_else(|| ModelError::UnknownModel {
-            name: name.to_owned(),
-            known: manifest()
-                .models
-                .iter()
-                .map(|model| model.name.clone())
-                .collect(),
-        })
+    manifest().model(name).ok_or_else(|| ModelError::UnknownModel {
+        name: name.to_owned(),
+        known: manifest().models.iter().map(|model| model.name.clone()).collect(),
+    })
 }
 
 /// This machine as the manifest names it, for example `linux-x86_64`.
@@ -70,11 +64,7 @@ pub fn find(name: &str) -> Result<&'static Model> {
 /// for musl is a platform of its own, which the manifest does not have.
 #[must_use]
 pub fn platform() -> String {
-    let libc = if cfg!(target_env = "musl") {
-        "-musl"
-    } else {
-        ""
-    };
+    let libc = if cfg!(target_env = "musl") { "-musl" } else { "" };
     format!("{}-{}{libc}", std::env::consts::OS, std::env::consts::ARCH)
 }
 
@@ -88,10 +78,7 @@ impl ModelStore {
     /// A store for another runtime than the built-in manifest names.
     #[must_use]
     pub(crate) fn with_runtime(root: impl Into<PathBuf>, runtime: Runtime) -> Self {
-        Self {
-            root: root.into(),
-            runtime,
-        }
+        Self { root: root.into(), runtime }
     }
 
     /// The folder of the store itself.
@@ -158,10 +145,7 @@ impl ModelStore {
     pub fn require(&self, model: &Model) -> Result<()> {
         for folder in self.folders(model)? {
             if let Some(path) = folder.first_fault()? {
-                return Err(ModelError::NotInstalled {
-                    name: model.name.clone(),
-                    path,
-                });
+                return Err(ModelError::NotInstalled { name: model.name.clone(), path });
             }
         }
         Ok(())
@@ -179,8 +163,7 @@ impl ModelStore {
 
     fn runtime_dir(&self, file: &RuntimeFile) -> PathBuf {
         let Runtime { name, version, .. } = &self.runtime;
-        self.root
-            .join(format!("{name}-{version}-{}", file.platform))
+        self.root.join(format!("{name}-{version}-{}", file.platform))
     }
 
     fn runtime_folder(&self) -> Result<Folder> {
@@ -224,10 +207,7 @@ mod tests {
         let model = find(default_model()).unwrap();
         let message = store.require(model).unwrap_err().to_string();
         assert!(message.contains("onnxruntime-1.24.4-"), "{message}");
-        assert!(
-            message.ends_with("; run `toolscout models pull bge-small-en-v1.5`"),
-            "{message}"
-        );
+        assert!(message.ends_with("; run `toolscout models pull bge-small-en-v1.5`"), "{message}");
         assert_eq!(store.state(model).unwrap(), State::Missing);
         assert_eq!(store.runtime_state().unwrap(), State::Missing);
     }
@@ -239,11 +219,7 @@ mod tests {
         let model = find(default_model()).unwrap();
         let folder = store.model_dir(model);
         fs::create_dir(&folder).unwrap();
-        for name in [
-            "config.json",
-            "special_tokens_map.json",
-            "tokenizer_config.json",
-        ] {
+        for name in ["config.json", "special_tokens_map.json", "tokenizer_config.json"] {
             let text = bundled::text(&format!("side-files/{}/{name}", model.name)).unwrap();
             fs::write(folder.join(name), text).unwrap();
         }

@@ -17,13 +17,6 @@ use ndarray::ArrayView2;
 
 use crate::catalog::ToolId;
 
-/// Servers that stage 1 keeps (MCP-Zero's `server_top_k`, matcher.py).
-pub const STAGE_1_SERVERS: usize = 5;
-
-/// Best tools whose owners join the pool in `scout`; measured in EVALUATION:
-/// 20 recovers all that the cut at five servers loses.
-pub const OWNER_TOOLS: usize = 20;
-
 /// The matrices that a ranking reads.
 #[derive(Clone, Debug)]
 pub struct Corpus<'a> {
@@ -44,32 +37,71 @@ pub enum Query<'a> {
         server: &'a [f32],
         /// The operation's vector.
         tool: &'a [f32],
+        /// The vector of "platform: operation" in one text; absent in the paper.
+        joint: Option<&'a [f32]>,
     },
     /// An operation on no named platform: all tools, by their own score.
     ToolOnly(&'a [f32]),
     /// A platform alone: the tools of the server that fits best.
     ServerOnly(&'a [f32]),
+    /// A text without a usable vector: what the words find.
+    WordsOnly,
 }
 
-/// How wide stage 1 opens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Width {
-    /// Best servers by their own score.
+/// The second opinion: what search by words says of the same request.
+#[derive(Clone, Copy)]
+pub struct Words<'a> {
+    /// The best tools by BM25, best first.
+    pub best: &'a [(ToolId, f32)],
+    /// BM25 of any tools, given in ascending order.
+    pub score_of: &'a dyn Fn(&[ToolId]) -> Vec<f32>,
+}
+
+impl Words<'_> {
+    /// No opinion.
+    pub const NONE: Words<'static> = Words { best: &[], score_of: &|tools| vec![0.0; tools.len()] };
+}
+
+/// All knobs of a ranking.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recipe {
+    /// Best servers by their own score that stage 1 keeps (m).
     pub n_servers: usize,
     /// Best tools of the whole corpus whose owners join; 0 = the paper's hard cut.
     pub n_owner_tools: usize,
+    /// Best tools by words whose owners join.
+    pub n_owner_words: usize,
+    /// Weight of the formula's value.
+    pub dense: f32,
+    /// Weight of `s_tool` by itself.
+    pub tool: f32,
+    /// Weight of the joint text's cosine with the tool text.
+    pub joint: f32,
+    /// Weight of BM25, relative to the best tool's.
+    pub words: f32,
 }
 
-/// The paper's stage 1: five servers, nothing else.
-pub const MCP_ZERO: Width = Width {
-    n_servers: STAGE_1_SERVERS,
+/// The paper to the letter (MCP-Zero §3.2; matcher.py: `server_top_k` 5).
+pub const MCP_ZERO: Recipe = Recipe {
+    n_servers: 5,
     n_owner_tools: 0,
+    n_owner_words: 0,
+    dense: 1.0,
+    tool: 0.0,
+    joint: 0.0,
+    words: 0.0,
 };
 
-/// The recall-safe stage 1: the best tools vote their owners in.
-pub const SCOUT: Width = Width {
-    n_servers: STAGE_1_SERVERS,
-    n_owner_tools: OWNER_TOOLS,
+/// The recall-safe default. Unit weights and 0.3 for the words, as measured on
+/// the development sets; no weight was tuned finer than that.
+pub const SCOUT: Recipe = Recipe {
+    n_servers: 5,
+    n_owner_tools: 20,
+    n_owner_words: 20,
+    dense: 1.0,
+    tool: 1.0,
+    joint: 1.0,
+    words: 0.3,
 };
 
 /// An order of tools and why these servers were looked at.
@@ -85,29 +117,35 @@ pub struct Ranking {
 ///
 /// Ties go to the higher tool score, then to the lower id.
 #[must_use]
-pub fn rank(corpus: &Corpus<'_>, query: Query<'_>, width: Width, limit: usize) -> Ranking {
+pub fn rank(
+    corpus: &Corpus<'_>,
+    query: Query<'_>,
+    words: Words<'_>,
+    recipe: &Recipe,
+    limit: usize,
+) -> Ranking {
     match query {
-        Query::Both { server, tool } => {
+        Query::Both { server, tool, joint } => {
             let server_scores = servers::scores(&corpus.server_texts, server);
-            let tool_scores = tools::Scores::new(&corpus.tool_text, tool, width);
-            let pool = pool::open(corpus, &server_scores, &tool_scores, width);
-            Ranking {
-                hits: tools::in_pool(corpus, &pool, &tool_scores, limit),
-                pool,
-            }
+            let cosines = tools::Cosines::new(&corpus.tool_text, tool, joint, recipe);
+            let pool = pool::open(corpus, &server_scores, &cosines, words, recipe);
+            let hits = tools::in_pool(corpus, &pool, &cosines, words, recipe);
+            Ranking { hits: tools::best(hits, limit), pool }
         }
-        Query::ToolOnly(tool) => Ranking {
-            hits: tools::flat(corpus, tool, limit),
-            pool: Vec::new(),
-        },
+        Query::ToolOnly(tool) => {
+            let hits = tools::flat(corpus, tool, words, recipe);
+            Ranking { hits: tools::best(hits, limit), pool: Vec::new() }
+        }
         Query::ServerOnly(server) => {
             let server_scores = servers::scores(&corpus.server_texts, server);
             let pool = pool::best_server(&server_scores);
-            let tool_scores = tools::Scores::on_demand(&corpus.tool_text, server);
-            Ranking {
-                hits: tools::in_pool(corpus, &pool, &tool_scores, limit),
-                pool,
-            }
+            let cosines = tools::Cosines::new(&corpus.tool_text, server, None, &MCP_ZERO);
+            let hits = tools::in_pool(corpus, &pool, &cosines, Words::NONE, &MCP_ZERO);
+            Ranking { hits: tools::best(hits, limit), pool }
+        }
+        Query::WordsOnly => {
+            let hits = tools::by_words(corpus, words);
+            Ranking { hits: tools::best(hits, limit), pool: Vec::new() }
         }
     }
 }

@@ -37,9 +37,7 @@ impl std::str::FromStr for Detail {
             "names" => Ok(Self::Names),
             "summary" => Ok(Self::Summary),
             "schema" => Ok(Self::Schema),
-            _ => Err(ReplyError::UnknownDetail {
-                word: word.chars().take(40).collect(),
-            }),
+            _ => Err(ReplyError::UnknownDetail { word: word.chars().take(40).collect() }),
         }
     }
 }

@@ -180,16 +180,9 @@ fn untagged(text: &str) -> Result<Parsed, RequestError> {
 fn plain(text: &str) -> Result<Parsed, RequestError> {
     let text = cleaned(text).ok_or(RequestError::Empty)?;
     let Field { text, note } = Field::cut("the request", text);
-    let request = ToolRequest {
-        server: Some(text.clone()),
-        tool: Some(text),
-        form: Form::Plain,
-        note,
-    };
-    Ok(Parsed {
-        requests: vec![request],
-        ..Parsed::default()
-    })
+    let request =
+        ToolRequest { server: Some(text.clone()), tool: Some(text), form: Form::Plain, note };
+    Ok(Parsed { requests: vec![request], ..Parsed::default() })
 }
 
 impl Parsed {
@@ -303,10 +296,7 @@ mod tests {
     /// Checks a body in a closed block.
     #[track_caller]
     fn check_body(body: &str, expected: &[&str]) {
-        check(
-            &format!("<tool_assistant>\n{body}\n</tool_assistant>"),
-            expected,
-        );
+        check(&format!("<tool_assistant>\n{body}\n</tool_assistant>"), expected);
     }
 
     #[test]
@@ -323,10 +313,7 @@ mod tests {
             "  <TOOL_Assistant kind='q'>\r\n  - ＴＯＯＬ： book a room\r\n  * Server : Hotels\r\n  </Tool_Assistant >",
             &["Hotels | book a room"],
         );
-        check(
-            "< tool_assistant\n>server: Hotels\n</ tool_assistant>",
-            &["Hotels | ∅"],
-        );
+        check("< tool_assistant\n>server: Hotels\n</ tool_assistant>", &["Hotels | ∅"]);
     }
 
     #[test]
@@ -416,10 +403,7 @@ mod tests {
 
     #[test]
     fn a_missing_closing_tag_does_not_matter() {
-        check(
-            "<tool_assistant>\nserver: Radio\ntool: tune in",
-            &["Radio | tune in"],
-        );
+        check("<tool_assistant>\nserver: Radio\ntool: tune in", &["Radio | tune in"]);
         check(
             "<tool_assistant>\nserver: Radio\ntool: tune in\n<tool_assistant>\nserver: Chat\ntool: post\n</tool_assistant>",
             &["Radio | tune in", "Chat | post"],
@@ -429,10 +413,7 @@ mod tests {
     #[test]
     fn a_blank_line_ends_an_open_block_only() {
         let body = "server: Radio\ntool: tune in\nto jazz\n\nThen I wait.";
-        check(
-            &format!("<tool_assistant>\n\n{body}"),
-            &["Radio | tune in to jazz"],
-        );
+        check(&format!("<tool_assistant>\n\n{body}"), &["Radio | tune in to jazz"]);
         check(body, &["Radio | tune in to jazz"]);
         check_body(body, &["Radio | tune in to jazz Then I wait."]);
         check("server: Radio\n\ntool: tune in", &["Radio | tune in"]);
@@ -445,10 +426,7 @@ mod tests {
             "server: ＧｉｔＬａｂ 平台\ntool: 查询 open merge requests 一覧",
             &["GitLab 平台 | 查询 open merge requests 一覧"],
         );
-        check_body(
-            "server: Théâtre\ntool: acheter un billet",
-            &["Théâtre | acheter un billet"],
-        );
+        check_body("server: Théâtre\ntool: acheter un billet", &["Théâtre | acheter un billet"]);
         check_body(
             "server: The\u{301}a\u{302}tre\ntool: acheter un billet",
             &["Théâtre | acheter un billet"],
@@ -468,10 +446,7 @@ mod tests {
             ("\"a\" or \"b\"", "\"a\" or \"b\""),
             ("call f(x)", "call f(x)"),
             ("list: a = b", "list: a = b"),
-            (
-                "open http://server:80/tool:x",
-                "open http://server:80/tool:x",
-            ),
+            ("open http://server:80/tool:x", "open http://server:80/tool:x"),
             ("query where server=prod", "query where server=prod"),
             ("any", "any"),
         ] {
@@ -503,10 +478,7 @@ mod tests {
                 check_body(&format!("{key}{separator}Wiki"), &["Wiki | ∅"]);
             }
         }
-        check_body(
-            "**server:** Wiki\n**tool: read a page**",
-            &["Wiki | read a page"],
-        );
+        check_body("**server:** Wiki\n**tool: read a page**", &["Wiki | read a page"]);
         check_body(
             "servers: Wiki\nmy tool: x\nurl: y",
             &["no request: block 1 has no `server:` or `tool:` line"],
@@ -519,10 +491,7 @@ mod tests {
             "platform: Git\nserver: Wiki\naction: read\nquery: \"a page\"",
             &["Wiki | read a page"],
         );
-        check_body(
-            "server: none\nplatform: Git\ntool:\ntask: push",
-            &["Git | push"],
-        );
+        check_body("server: none\nplatform: Git\ntool:\ntask: push", &["Git | push"]);
         check_body("server: N/A\nplatform: any\ntool: none", &["∅ | none"]);
         check_body("task: show\nquery: &amp;lt;", &["∅ | show &lt;"]);
     }
@@ -559,10 +528,7 @@ mod tests {
         check_body("tool: search query: cats", &["∅ | search query: cats"]);
         check_body("tool: add a task: rest", &["∅ | add a task: rest"]);
         check_body("tool: sub-server: x", &["∅ | sub-server: x"]);
-        check(
-            "<tool_assistant> server: Wiki tool: read </tool_assistant>",
-            &["Wiki | read"],
-        );
+        check("<tool_assistant> server: Wiki tool: read </tool_assistant>", &["Wiki | read"]);
     }
 
     #[test]
@@ -571,10 +537,7 @@ mod tests {
             "<!-- tool: no -->\nserver: Wiki <!-- a\nb -->\ntool: re<!-- x -->ad",
             &["Wiki | read"],
         );
-        check_body(
-            "server: Wiki -->\ntool: read <!-- a page",
-            &["Wiki | read a page"],
-        );
+        check_body("server: Wiki -->\ntool: read <!-- a page", &["Wiki | read a page"]);
     }
 
     #[test]
@@ -622,10 +585,7 @@ mod tests {
         let bad = "<tool_assistant></tool_assistant>".repeat(20);
         let parsed = parse(&(good + &bad)).unwrap();
         assert_eq!(parsed.problems.len(), MAX_REQUESTS + 1);
-        assert_eq!(
-            parsed.problems[MAX_REQUESTS],
-            "4 more blocks hold no request"
-        );
+        assert_eq!(parsed.problems[MAX_REQUESTS], "4 more blocks hold no request");
     }
 
     #[test]
@@ -744,10 +704,8 @@ mod tests {
         };
         assert!((1..=MAX_REQUESTS).contains(&parsed.requests.len()));
         for request in &parsed.requests {
-            let fields: Vec<&String> = [&request.server, &request.tool]
-                .into_iter()
-                .flatten()
-                .collect();
+            let fields: Vec<&String> =
+                [&request.server, &request.tool].into_iter().flatten().collect();
             assert!(!fields.is_empty());
             for field in fields {
                 assert!(!field.trim().is_empty() && !field.contains(['\n', '\r']));

@@ -35,9 +35,7 @@ pub enum ServeError {
 /// # Errors
 /// Fails when the client speaks no MCP.
 pub async fn stdio(engine: Arc<Engine>) -> Result<(), ServeError> {
-    let service = Discovery::new(engine)
-        .serve(rmcp::transport::stdio_pipes())
-        .await;
+    let service = Discovery::new(engine).serve(rmcp::transport::stdio_pipes()).await;
     let running = match service {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

@@ -66,10 +66,8 @@ pub struct Import {
 pub fn read(path: &Path, forced: Option<Format>) -> Result<Import, SourceError> {
     let path_buf = || path.to_owned();
     let bytes = fs_err::read(path).map_err(|source| SourceError::from_io(path_buf(), source))?;
-    let text = text::decode(&bytes).map_err(|source| SourceError::Encoding {
-        path: path_buf(),
-        source,
-    })?;
+    let text = text::decode(&bytes)
+        .map_err(|source| SourceError::Encoding { path: path_buf(), source })?;
     let (format, found) = import(&path.display().to_string(), &text, forced)?;
     Ok(finish(format, found, &bytes))
 }
@@ -84,24 +82,9 @@ pub fn parse(source_name: &str, text: &str, forced: Option<Format>) -> Result<Im
 }
 
 fn finish(format: Format, found: Findings, bytes: &[u8]) -> Import {
-    let Findings {
-        servers,
-        rejected,
-        warnings,
-        ..
-    } = found;
-    let sha256 = Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    Import {
-        format,
-        servers,
-        rejected,
-        warnings,
-        bytes: bytes.len() as u64,
-        sha256,
-    }
+    let Findings { servers, rejected, warnings, .. } = found;
+    let sha256 = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    Import { format, servers, rejected, warnings, bytes: bytes.len() as u64, sha256 }
 }
 
 fn import(
@@ -111,10 +94,7 @@ fn import(
 ) -> Result<(Format, Findings), SourceError> {
     let Records { good, bad } = split(name, text)?;
     let format = choose(name, &good, forced)?;
-    let mut found = Findings {
-        source: name.to_owned(),
-        ..Findings::default()
-    };
+    let mut found = Findings { source: name.to_owned(), ..Findings::default() };
     for (place, problem) in bad {
         found.reject_server(place, problem);
     }
@@ -131,10 +111,7 @@ fn import(
 
 fn split<'a>(name: &str, text: &'a str) -> Result<Records<'a>, SourceError> {
     let path = PathBuf::from(name);
-    if text
-        .trim_matches(|c: char| c.is_whitespace() || c == '\u{FEFF}')
-        .is_empty()
-    {
+    if text.trim_matches(|c: char| c.is_whitespace() || c == '\u{FEFF}').is_empty() {
         return Err(SourceError::Empty { path });
     }
     let records = records::split(text).map_err(|source| SourceError::NotJson {
@@ -143,11 +120,7 @@ fn split<'a>(name: &str, text: &'a str) -> Result<Records<'a>, SourceError> {
         column: source.column(),
         source,
     })?;
-    if records.good.is_empty() {
-        Err(SourceError::Empty { path })
-    } else {
-        Ok(records)
-    }
+    if records.good.is_empty() { Err(SourceError::Empty { path }) } else { Ok(records) }
 }
 
 /// The forced format if a record fits it, or that of the first one known.
@@ -158,22 +131,13 @@ fn choose(
 ) -> Result<Format, SourceError> {
     let path = || PathBuf::from(name);
     let found = || describe(records);
-    let mut objects = records
-        .iter()
-        .filter_map(|record| Fields::of(record.json).ok());
+    let mut objects = records.iter().filter_map(|record| Fields::of(record.json).ok());
     match forced {
         Some(format) if objects.any(|fields| format.accepts(&fields)) => Ok(format),
-        Some(format) => Err(SourceError::WrongShape {
-            path: path(),
-            format,
-            found: found(),
-        }),
+        Some(format) => Err(SourceError::WrongShape { path: path(), format, found: found() }),
         None => objects
             .find_map(|fields| Format::recognised_in(&fields))
-            .ok_or_else(|| SourceError::UnknownShape {
-                path: path(),
-                found: found(),
-            }),
+            .ok_or_else(|| SourceError::UnknownShape { path: path(), found: found() }),
     }
 }
 
@@ -186,21 +150,13 @@ fn describe(records: &[Record<'_>]) -> String {
     match records {
         [] => "nothing".to_owned(),
         [record] => describe_one(record),
-        [first, ..] => format!(
-            "{} records, the first {}",
-            records.len(),
-            describe_one(first)
-        ),
+        [first, ..] => format!("{} records, the first {}", records.len(), describe_one(first)),
     }
 }
 
 fn describe_keys(fields: &Fields<'_>) -> String {
     const MAX_KEYS: usize = 6;
-    let mut keys: Vec<_> = fields
-        .iter()
-        .map(|(key, _)| shown(key))
-        .take(MAX_KEYS + 1)
-        .collect();
+    let mut keys: Vec<_> = fields.iter().map(|(key, _)| shown(key)).take(MAX_KEYS + 1).collect();
     if keys.len() > MAX_KEYS {
         keys[MAX_KEYS] = "…".to_owned();
     }
@@ -212,18 +168,13 @@ fn describe_keys(fields: &Fields<'_>) -> String {
 
 /// The name of a server that does not tell its own.
 fn stem(name: &str) -> &str {
-    Path::new(name)
-        .file_stem()
-        .and_then(|stem| stem.to_str())
-        .unwrap_or(name)
+    Path::new(name).file_stem().and_then(|stem| stem.to_str()).unwrap_or(name)
 }
 
 /// A file of the shared test data; says so where there is none.
 #[cfg(test)]
 fn shared(relative: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../shared")
-        .join(relative);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(relative);
     if !path.exists() {
         eprintln!("SKIPPED: there is no {}", path.display());
         return None;
@@ -250,26 +201,17 @@ mod tests {
             `tools-list` (an answer to `tools/list` or a JSON-RPC session), \
             `mcp-zero` (a list of servers with `name` and `tools`)";
         for (text, found) in [
-            (
-                r#"{"a":1,"b":{},"c\u001b[31m":[]}"#,
-                "an object with keys a, b, c[31m",
-            ),
+            (r#"{"a":1,"b":{},"c\u001b[31m":[]}"#, "an object with keys a, b, c[31m"),
             (
                 r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1}"#,
                 "an object with keys a, b, c, d, e, f, …",
             ),
             ("{}", "an empty object"),
             ("7", "a number"),
-            (
-                r#"[{"name":"a"},1]"#,
-                "2 records, the first an object with keys name",
-            ),
+            (r#"[{"name":"a"},1]"#, "2 records, the first an object with keys name"),
             (r#"{"mcpServers":{}}"#, "an object with keys mcpServers"),
             (r#"{"servers":{}}"#, "an object with keys servers"),
-            (
-                r#"{"servers":[{"server":{"name":"x"}}]}"#,
-                "an object with keys servers",
-            ),
+            (r#"{"servers":[{"server":{"name":"x"}}]}"#, "an object with keys servers"),
         ] {
             let hint = "if it is one of them, say which with `--format`";
             let message = format!(
@@ -285,10 +227,7 @@ mod tests {
         let text = r#"{"name":"S","tools":[{"name":"t"}]}"#;
         assert_eq!(parse("x.json", text, None).unwrap().format, Format::McpZero);
         let import = parse("x.json", text, Some(Format::ToolsList)).unwrap();
-        assert_eq!(
-            (import.format, import.servers[0].name.as_str()),
-            (Format::ToolsList, "x")
-        );
+        assert_eq!((import.format, import.servers[0].name.as_str()), (Format::ToolsList, "x"));
         let error = check_error(
             text,
             Some(Format::Catalog),
@@ -306,22 +245,13 @@ mod tests {
             None,
             "`dir/x.json` is neither a JSON document nor JSON Lines: line 2, column 12 is at fault",
         );
-        assert!(
-            error
-                .source()
-                .unwrap()
-                .to_string()
-                .starts_with("expected value")
-        );
+        assert!(error.source().unwrap().to_string().starts_with("expected value"));
     }
 
     #[test]
     fn an_empty_source_is_an_error_and_an_empty_catalogue_a_warning() {
         for text in ["", " \r\n", "\u{FEFF}", "[]"] {
-            assert!(
-                matches!(parse("x", text, None), Err(SourceError::Empty { .. })),
-                "{text:?}"
-            );
+            assert!(matches!(parse("x", text, None), Err(SourceError::Empty { .. })), "{text:?}");
         }
         let import = parse("x", r#"{"servers":[]}"#, None).unwrap();
         assert_eq!(import.warnings, ["it lists no server"]);
@@ -332,15 +262,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("clock.json");
         let text = "{\"tools\":\r\n[{\"name\":\"時刻\"}]}\r\n";
-        let utf16: Vec<u8> = std::iter::once(0xFEFF)
-            .chain(text.encode_utf16())
-            .flat_map(u16::to_le_bytes)
-            .collect();
-        for bytes in [
-            text.as_bytes().to_vec(),
-            format!("\u{FEFF}{text}").into_bytes(),
-            utf16,
-        ] {
+        let utf16: Vec<u8> =
+            std::iter::once(0xFEFF).chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+        for bytes in [text.as_bytes().to_vec(), format!("\u{FEFF}{text}").into_bytes(), utf16] {
             fs_err::write(&path, &bytes).unwrap();
             let import = read(&path, None).unwrap();
             assert_eq!(import.servers[0].name, "clock");
@@ -359,10 +283,7 @@ mod tests {
         assert!(
             matches!(read(&absent, None), Err(SourceError::NotFound { path }) if path == absent)
         );
-        assert!(matches!(
-            read(dir.path(), None),
-            Err(SourceError::Io { .. })
-        ));
+        assert!(matches!(read(dir.path(), None), Err(SourceError::Io { .. })));
         fs_err::write(&absent, b"{\"a\": \"\xFF\"}").unwrap();
         let error = read(&absent, None).unwrap_err();
         assert_eq!(

@@ -146,16 +146,8 @@ fn covers(n_servers: usize, n_tools: usize, examples: &[String]) -> String {
         1 => "1 server".to_owned(),
         n => format!("{} servers", thousands(n)),
     };
-    let such = if examples.len() < n_servers {
-        ", such as "
-    } else {
-        ": "
-    };
-    format!(
-        "Finds tools among {} of {of}{such}{}.",
-        thousands(n_tools),
-        examples.join(", ")
-    )
+    let such = if examples.len() < n_servers { ", such as " } else { ": " };
+    format!("Finds tools among {} of {of}{such}{}.", thousands(n_tools), examples.join(", "))
 }
 
 /// `2797` → `2,797`.
@@ -185,11 +177,7 @@ fn examples(draft: &Draft) -> Vec<String> {
     let mut chosen: Vec<usize> = Vec::new();
     while chosen.len() < MAX_EXAMPLES.min(rows.len()) {
         let gain = |candidate: usize| -> f32 {
-            covered
-                .iter()
-                .zip(alike.row(candidate))
-                .map(|(c, a)| (a - c).max(0.0))
-                .sum()
+            covered.iter().zip(alike.row(candidate)).map(|(c, a)| (a - c).max(0.0)).sum()
         };
         let next = (0..rows.len())
             .filter(|candidate| !chosen.contains(candidate))
@@ -200,20 +188,14 @@ fn examples(draft: &Draft) -> Vec<String> {
         }
         chosen.push(next);
     }
-    chosen
-        .into_iter()
-        .map(|row| short(&draft.servers[rows[row]].name))
-        .collect()
+    chosen.into_iter().map(|row| short(&draft.servers[rows[row]].name)).collect()
 }
 
 fn short(name: &str) -> String {
     if name.chars().count() <= MAX_EXAMPLE_CHARS {
         return name.to_owned();
     }
-    name.chars()
-        .take(MAX_EXAMPLE_CHARS - 1)
-        .chain(['…'])
-        .collect()
+    name.chars().take(MAX_EXAMPLE_CHARS - 1).chain(['…']).collect()
 }
 
 fn count_tokens(draft: &Draft, surface: &Surface) -> SurfaceTokens {
@@ -226,10 +208,8 @@ fn count_tokens(draft: &Draft, surface: &Surface) -> SurfaceTokens {
         .tools
         .iter()
         .map(|tool| {
-            let schema = tool
-                .input_schema
-                .as_ref()
-                .map_or("{\"type\":\"object\"}", |raw| raw.get());
+            let schema =
+                tool.input_schema.as_ref().map_or("{\"type\":\"object\"}", |raw| raw.get());
             let (name, description) = (json!(tool.exposed), json!(tool.description));
             format!(r#"{{"name":{name},"description":{description},"inputSchema":{schema}}}"#)
         })
@@ -248,12 +228,7 @@ mod tests {
 
     #[test]
     fn thousands_are_grouped() {
-        for (n, expected) in [
-            (0, "0"),
-            (999, "999"),
-            (2797, "2,797"),
-            (1_000_000, "1,000,000"),
-        ] {
+        for (n, expected) in [(0, "0"), (999, "999"), (2797, "2,797"), (1_000_000, "1,000,000")] {
             assert_eq!(thousands(n), expected);
         }
     }
@@ -263,16 +238,8 @@ mod tests {
         let examples = vec!["Model Context Protocol Serve…".to_owned(); MAX_EXAMPLES];
         let description = tool_description(12_345, 1_234_567, &examples);
         let mut entry = tool_entry(&description);
-        assert!(
-            tokens::count(&entry.to_string()) <= 250,
-            "{}",
-            tokens::count(&entry.to_string())
-        );
+        assert!(tokens::count(&entry.to_string()) <= 250, "{}", tokens::count(&entry.to_string()));
         entry["outputSchema"] = output_schema();
-        assert!(
-            tokens::count(&entry.to_string()) <= 350,
-            "{}",
-            tokens::count(&entry.to_string())
-        );
+        assert!(tokens::count(&entry.to_string()) <= 350, "{}", tokens::count(&entry.to_string()));
     }
 }

@@ -8,9 +8,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 /// Tokens of one text.
 #[must_use]
 pub fn count(text: &str) -> usize {
-    tiktoken_rs::o200k_base_singleton()
-        .encode_ordinary(text)
-        .len()
+    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
 }
 
 /// Tokens of many texts, each counted alone and summed.

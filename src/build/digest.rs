@@ -16,11 +16,7 @@ const TOOL_NAMES_CHARS: usize = 800;
 #[must_use]
 pub fn digest(server: &Server) -> String {
     let mut text = words(&server.name);
-    let purpose = if server.summary.is_empty() {
-        &server.description
-    } else {
-        &server.summary
-    };
+    let purpose = if server.summary.is_empty() { &server.description } else { &server.summary };
     if !purpose.is_empty() {
         text.push_str(". ");
         text.push_str(&first_chars(purpose, PURPOSE_CHARS));
@@ -117,28 +113,15 @@ mod tests {
             input_schema: RawValue::from_string(r#"{"properties":{"repoName":{}}}"#.into()).ok(),
             ..Tool::default()
         };
-        assert_eq!(
-            tool_text(&tool),
-            "create issue: Open an issue. Parameters: repo Name"
-        );
-        let bare = Tool {
-            name: "x".to_owned(),
-            ..Tool::default()
-        };
+        assert_eq!(tool_text(&tool), "create issue: Open an issue. Parameters: repo Name");
+        let bare = Tool { name: "x".to_owned(), ..Tool::default() };
         assert_eq!(tool_text(&bare), "x");
     }
 
     #[test]
     fn a_digest_of_many_tools_stays_short() {
-        let tools = (0..500).map(|n| Tool {
-            name: format!("tool_{n}"),
-            ..Tool::default()
-        });
-        let server = Server {
-            name: "big".into(),
-            tools: tools.collect(),
-            ..Server::default()
-        };
+        let tools = (0..500).map(|n| Tool { name: format!("tool_{n}"), ..Tool::default() });
+        let server = Server { name: "big".into(), tools: tools.collect(), ..Server::default() };
         let digest = digest(&server);
         assert!(digest.starts_with("big. Tools: tool 0, tool 1"), "{digest}");
         assert!(digest.chars().count() < 900);

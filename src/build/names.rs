@@ -23,9 +23,7 @@ pub(super) fn expose(servers: &[Server]) -> Vec<String> {
         .collect();
     let mut n_uses: HashMap<String, usize> = HashMap::new();
     for (server, tool) in &pairs {
-        *n_uses
-            .entry(plain(server, tool).to_ascii_lowercase())
-            .or_default() += 1;
+        *n_uses.entry(plain(server, tool).to_ascii_lowercase()).or_default() += 1;
     }
     pairs
         .iter()
@@ -48,13 +46,7 @@ fn plain(server: &str, tool: &str) -> String {
 fn safe(name: &str) -> String {
     let safe: String = name
         .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
-                c
-            } else {
-                '_'
-            }
-        })
+        .map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' })
         .collect();
     safe.trim_matches('_').to_owned()
 }
@@ -69,11 +61,7 @@ fn hash(server: &str, tool: &str) -> String {
     hash.update(server.as_bytes());
     hash.update([0]);
     hash.update(tool.as_bytes());
-    hash.finalize()
-        .iter()
-        .take(HASH_LEN / 2)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hash.finalize().iter().take(HASH_LEN / 2).map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -86,18 +74,9 @@ mod tests {
     use crate::catalog::Tool;
 
     fn server(name: &str, tools: &[&str]) -> Server {
-        let tools = tools
-            .iter()
-            .map(|name| Tool {
-                name: (*name).to_owned(),
-                ..Tool::default()
-            })
-            .collect();
-        Server {
-            name: name.to_owned(),
-            tools,
-            ..Server::default()
-        }
+        let tools =
+            tools.iter().map(|name| Tool { name: (*name).to_owned(), ..Tool::default() }).collect();
+        Server { name: name.to_owned(), tools, ..Server::default() }
     }
 
     #[test]
@@ -109,10 +88,7 @@ mod tests {
     #[test]
     fn names_that_would_be_equal_both_get_a_hash() {
         let names = expose(&[server("a", &["x y", "x_y", "z"])]);
-        assert!(
-            names[0].starts_with("a__x_y_") && names[1].starts_with("a__x_y_"),
-            "{names:?}"
-        );
+        assert!(names[0].starts_with("a__x_y_") && names[1].starts_with("a__x_y_"), "{names:?}");
         assert_ne!(names[0], names[1]);
         assert_eq!(names[2], "a__z");
     }

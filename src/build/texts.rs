@@ -46,15 +46,13 @@ pub(super) fn embed(
         let mut absent = Absent::default();
         for (row, text) in texts.iter().enumerate() {
             match vectors.get(text.as_str()) {
-                Some(Ok(vector)) => matrix
-                    .row_mut(row)
-                    .assign(&ArrayView1::from(vector.as_slice())),
+                Some(Ok(vector)) => {
+                    matrix.row_mut(row).assign(&ArrayView1::from(vector.as_slice()))
+                }
                 Some(Err(bad)) => {
                     absent.bad_vector += 1;
                     let name = kind.name();
-                    embedded
-                        .warnings
-                        .push(format!("row {row} of `{name}` has no vector: {bad}"));
+                    embedded.warnings.push(format!("row {row} of `{name}` has no vector: {bad}"));
                 }
                 None => absent.no_text += 1,
             }
@@ -82,28 +80,16 @@ pub(super) fn server_record(server: &Server) -> ServerRecord {
 fn rows(servers: &[Server], plan: &Plan) -> BTreeMap<Matrix, Vec<String>> {
     let of_servers = |text: fn(&Server) -> String| servers.iter().map(text).collect();
     let of_tools = |text: fn(&Tool) -> String| {
-        servers
-            .iter()
-            .flat_map(|server| server.tools.iter().map(text))
-            .collect()
+        servers.iter().flat_map(|server| server.tools.iter().map(text)).collect()
     };
     let mut rows = BTreeMap::from([
-        (
-            Matrix::ServerDescription,
-            of_servers(|server| server.description.clone()),
-        ),
-        (
-            Matrix::ServerSummary,
-            of_servers(|server| server.summary.clone()),
-        ),
+        (Matrix::ServerDescription, of_servers(|server| server.description.clone())),
+        (Matrix::ServerSummary, of_servers(|server| server.summary.clone())),
         (Matrix::ServerDigest, of_servers(digest)),
         (Matrix::ToolText, of_tools(tool_text)),
     ]);
     if plan.paper {
-        rows.insert(
-            Matrix::ToolDescription,
-            of_tools(|tool| tool.description.clone()),
-        );
+        rows.insert(Matrix::ToolDescription, of_tools(|tool| tool.description.clone()));
     }
     rows
 }
@@ -122,10 +108,7 @@ fn embed_distinct<'a>(
     let mut vectors = HashMap::with_capacity(total);
     for chunk in distinct.chunks(CHUNK) {
         vectors.extend(chunk.iter().copied().zip(embedder.embed(chunk)?));
-        on_event(Event::Embedded {
-            done: vectors.len(),
-            total,
-        });
+        on_event(Event::Embedded { done: vectors.len(), total });
     }
     Ok(vectors)
 }

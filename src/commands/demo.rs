@@ -30,24 +30,15 @@ pub(super) fn run(config: &Config) -> anyhow::Result<()> {
     let model = model_room::find(model_room::default_model())?;
     models::pull(config, &ModelStore::new(&config.models), model, None)?;
     let sources = vec![(sample(config)?, None)];
-    let plan = Plan {
-        sources,
-        dir: config.sample_index.clone(),
-        paper: true,
-    };
+    let plan = Plan { sources, dir: config.sample_index.clone(), paper: true };
     index::build(config, &plan, &model.name)?;
     let (opened, _) = Index::open_sound(&plan.dir)?;
     let surface = opened.surface()?;
     let router = Router::new(Arc::new(opened), load_embedder(config, &model.name)?)?;
     let (mut replies, mut n_reply_tokens) = (Vec::new(), 0);
     for request in REQUESTS {
-        let options = Options {
-            detail: Detail::Schema,
-            ..Options::default()
-        };
-        let reply = router
-            .route(&Ask::Text(request.to_owned()), &options)?
-            .reply;
+        let options = Options { detail: Detail::Schema, ..Options::default() };
+        let reply = router.route(&Ask::Text(request.to_owned()), &options)?.reply;
         n_reply_tokens += tokens::count(&reply.to_text());
         replies.push((request, reply));
     }

@@ -28,11 +28,7 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
         IndexCommand::Build(arguments) => {
             let model = arguments.model.clone();
             let plan = plan(config, arguments)?;
-            build_and_report(
-                config,
-                &plan,
-                model.as_deref().unwrap_or(models::default_model()),
-            )
+            build_and_report(config, &plan, model.as_deref().unwrap_or(models::default_model()))
         }
         IndexCommand::Update { dir } => {
             let (plan, model) = build::recorded_plan(&at(dir))?;
@@ -46,11 +42,7 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
 fn plan(config: &Config, arguments: Build) -> anyhow::Result<Plan> {
     let format = arguments.format.map(|name| name.parse()).transpose()?;
     Ok(Plan {
-        sources: arguments
-            .from
-            .into_iter()
-            .map(|path| (path, format))
-            .collect(),
+        sources: arguments.from.into_iter().map(|path| (path, format)).collect(),
         dir: arguments.out.unwrap_or_else(|| config.index.clone()),
         paper: arguments.paper,
     })
@@ -61,20 +53,16 @@ pub(super) fn build(config: &Config, plan: &Plan, model: &str) -> anyhow::Result
     let embedder = load_embedder(config, model)?;
     let mut bar: Option<ProgressBar> = None;
     let outcome = build::build(plan, embedder.as_ref(), &mut |event| match event {
-        Event::Waiting(dir) => remark(
-            config,
-            &format!("another build of `{}` runs, waiting for it", dir.display()),
-        ),
+        Event::Waiting(dir) => {
+            remark(config, &format!("another build of `{}` runs, waiting for it", dir.display()))
+        }
         Event::Read(path, import) => {
             let n_tools: usize = import.servers.iter().map(|server| server.tools.len()).sum();
             let n_servers = import.servers.len();
             let path = path.display();
             remark(
                 config,
-                &format!(
-                    "{path}: {}, {n_servers} servers, {n_tools} tools",
-                    import.format
-                ),
+                &format!("{path}: {}, {n_servers} servers, {n_tools} tools", import.format),
             );
         }
         Event::Embedded { done, total } => {
@@ -121,30 +109,17 @@ fn build_and_report(config: &Config, plan: &Plan, model: &str) -> anyhow::Result
 fn show_findings(config: &Config, index: &Index) {
     let manifest = index.manifest();
     let rejects = manifest.rejected.iter().map(|reject| {
-        let tool = reject
-            .tool
-            .as_deref()
-            .map(|tool| format!("/{tool}"))
-            .unwrap_or_default();
-        format!(
-            "rejected {}{tool} of {}: {}",
-            reject.server, reject.source, reject.reason
-        )
+        let tool = reject.tool.as_deref().map(|tool| format!("/{tool}")).unwrap_or_default();
+        format!("rejected {}{tool} of {}: {}", reject.server, reject.source, reject.reason)
     });
-    let warnings = manifest
-        .warnings
-        .iter()
-        .map(|warning| format!("warning: {warning}"));
+    let warnings = manifest.warnings.iter().map(|warning| format!("warning: {warning}"));
     let all: Vec<String> = rejects.chain(warnings).collect();
     for line in all.iter().take(SHOWN) {
         remark(config, line);
     }
     if all.len() > SHOWN {
         let more = all.len() - SHOWN;
-        remark(
-            config,
-            &format!("… and {more} more: `toolscout index inspect --json`"),
-        );
+        remark(config, &format!("… and {more} more: `toolscout index inspect --json`"));
     }
 }
 
@@ -178,23 +153,11 @@ fn inspect(config: &Config, index: &Index) -> anyhow::Result<()> {
         ("generation", manifest.generation.to_string()),
         ("servers", thousands(manifest.counts.servers)),
         ("tools", thousands(manifest.counts.tools)),
-        (
-            "model",
-            format!(
-                "{} ({} numbers, {})",
-                embedder.model, embedder.dim, embedder.pooling
-            ),
-        ),
+        ("model", format!("{} ({} numbers, {})", embedder.model, embedder.dim, embedder.pooling)),
         ("runtime", manifest.runtime.clone()),
-        (
-            "paper vectors",
-            if manifest.paper { "yes" } else { "no" }.to_owned(),
-        ),
+        ("paper vectors", if manifest.paper { "yes" } else { "no" }.to_owned()),
         ("size", size(index.size_bytes())),
-        (
-            "all schemas",
-            format!("{} tokens", thousands(surface.tokens.all_schemas)),
-        ),
+        ("all schemas", format!("{} tokens", thousands(surface.tokens.all_schemas))),
         ("rejected", manifest.rejected.len().to_string()),
         ("warnings", manifest.warnings.len().to_string()),
     ];
@@ -204,12 +167,7 @@ fn inspect(config: &Config, index: &Index) -> anyhow::Result<()> {
     for source in &manifest.sources {
         rows.add_row([
             "source".to_owned(),
-            format!(
-                "{} ({}, {})",
-                source.path,
-                source.format,
-                size(source.bytes)
-            ),
+            format!("{} ({}, {})", source.path, source.format, size(source.bytes)),
         ]);
     }
     print(&rows.to_string())?;

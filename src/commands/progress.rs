@@ -9,9 +9,7 @@ use crate::config::Config;
 /// A bar that counts `total` things called `unit`, with rate and time left.
 pub(super) fn counting(config: &Config, what: &str, total: u64) -> ProgressBar {
     let bar = bar(config, Some(total));
-    bar.set_style(style(
-        "{msg} {bar:30} {human_pos}/{human_len}  {per_sec}  {eta} left",
-    ));
+    bar.set_style(style("{msg} {bar:30} {human_pos}/{human_len}  {per_sec}  {eta} left"));
     bar.set_message(what.to_owned());
     bar
 }
@@ -30,11 +28,8 @@ pub(super) fn bytes(config: &Config, what: &str, total: Option<u64>) -> Progress
 }
 
 fn bar(config: &Config, total: Option<u64>) -> ProgressBar {
-    let target = if config.quiet {
-        ProgressDrawTarget::hidden()
-    } else {
-        ProgressDrawTarget::stderr()
-    };
+    let target =
+        if config.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     ProgressBar::with_draw_target(total, target)
 }
 

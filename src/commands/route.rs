@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use comfy_table::Table;
+use serde::Serialize;
 use serde_json::json;
 
 use super::terminal::{print, print_json, remark, table};
@@ -16,7 +17,6 @@ use crate::index::Index;
 use crate::rank::Pooled;
 use crate::rank::Reason;
 use crate::reply::Detail;
-use crate::reply::Match;
 use crate::reply::Reply;
 use crate::router::Ask;
 use crate::router::Explained;
@@ -29,41 +29,28 @@ pub(super) fn run(config: &Config, arguments: &Route) -> anyhow::Result<Outcome>
     let (index, older) = Index::open_sound(&config.index)?;
     if let Some(error) = older {
         let generation = index.manifest().generation;
-        remark(
-            config,
-            &format!("warning: {error}; answering from generation {generation}"),
-        );
+        remark(config, &format!("warning: {error}; answering from generation {generation}"));
     }
     let embedder = load_embedder(config, &index.manifest().embedder.model)?;
     let router = Router::new(Arc::new(index), embedder)?;
     let routed = router.route(&ask, &options(config, arguments))?;
     if config.json {
-        print_json(&to_json(&router, &routed, arguments)?)?;
+        show_json(&router, &routed, arguments)?;
     } else {
         show(&router, &routed, arguments)?;
     }
-    Ok(if routed.reply.matches.is_empty() {
-        Outcome::NothingMatched
-    } else {
-        Outcome::Done
-    })
+    Ok(if routed.reply.matches.is_empty() { Outcome::NothingMatched } else { Outcome::Done })
 }
 
 fn ask(arguments: &Route) -> anyhow::Result<Ask> {
     match (&arguments.request, &arguments.server, &arguments.tool) {
         (Some(request), None, None) if request == "-" => {
             let mut bytes = Vec::new();
-            std::io::stdin()
-                .lock()
-                .read_to_end(&mut bytes)
-                .context("cannot read stdin")?;
+            std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read stdin")?;
             Ok(Ask::Text(String::from_utf8_lossy(&bytes).into_owned()))
         }
         (Some(request), None, None) => Ok(Ask::Text(request.clone())),
-        (_, server, tool) => Ok(Ask::Fields {
-            server: server.clone(),
-            tool: tool.clone(),
-        }),
+        (_, server, tool) => Ok(Ask::Fields { server: server.clone(), tool: tool.clone() }),
     }
 }
 
@@ -84,34 +71,49 @@ fn options(config: &Config, arguments: &Route) -> Options {
     }
 }
 
-/// The documented shape; `explain` adds one key.
-fn to_json(
-    router: &Router,
-    routed: &Routed,
-    arguments: &Route,
-) -> anyhow::Result<serde_json::Value> {
-    let mut value = serde_json::to_value(&routed.reply)?;
+/// The documented shape; `--explain` adds one key.
+#[derive(Serialize)]
+struct Explaining<'a> {
+    #[serde(flatten)]
+    reply: &'a Reply,
+    explain: Vec<serde_json::Value>,
+}
+
+fn show_json(router: &Router, routed: &Routed, arguments: &Route) -> anyhow::Result<()> {
+    let reply = &routed.reply;
     if !arguments.explain {
-        return Ok(value);
+        return print_json(reply);
     }
-    let mut explained = Vec::new();
-    for one in &routed.explained {
-        let mut pool = Vec::new();
-        for pooled in &one.pool {
-            pool.push(json!({
-                "server": router.server_name(pooled.server)?,
-                "server_score": pooled.score,
-                "reason": reason(router, pooled)?,
-            }));
-        }
-        explained.push(json!({
-            "server_text": one.server_text, "tool_text": one.tool_text, "pool": pool,
-        }));
-    }
-    if let Some(object) = value.as_object_mut() {
-        object.insert("explain".to_owned(), explained.into());
-    }
-    Ok(value)
+    let explain = routed.explained.iter().map(|one| explained_json(router, one));
+    print_json(&Explaining { reply, explain: explain.collect::<anyhow::Result<_>>()? })
+}
+
+fn explained_json(router: &Router, one: &Explained) -> anyhow::Result<serde_json::Value> {
+    let pool = one.pool.iter().map(|pooled| {
+        Ok(json!({
+            "server": router.server_name(pooled.server)?,
+            "server_score": pooled.score,
+            "reason": reason(router, pooled)?,
+        }))
+    });
+    let scores = one.hits.iter().map(|hit| {
+        Ok(json!({
+            "name": router.index().tool(hit.tool)?.exposed,
+            "score": hit.score,
+            "dense_score": hit.dense_score,
+            "server_score": hit.server_score,
+            "tool_score": hit.tool_score,
+            "joint_score": hit.joint_score,
+            "word_score": hit.word_score,
+        }))
+    });
+    Ok(json!({
+        "server_text": one.server_text,
+        "tool_text": one.tool_text,
+        "joint_text": one.joint_text,
+        "pool": pool.collect::<anyhow::Result<Vec<_>>>()?,
+        "scores": scores.collect::<anyhow::Result<Vec<_>>>()?,
+    }))
 }
 
 fn show(router: &Router, routed: &Routed, arguments: &Route) -> anyhow::Result<()> {
@@ -126,7 +128,7 @@ fn show(router: &Router, routed: &Routed, arguments: &Route) -> anyhow::Result<(
         print(&matches_table(reply, n).to_string())?;
         show_schemas(reply, n)?;
         if arguments.explain {
-            print(&explanation(router, explained, reply, n)?)?;
+            print(&explanation(router, explained)?)?;
         }
     }
     if reply.matches.is_empty() {
@@ -138,17 +140,11 @@ fn show(router: &Router, routed: &Routed, arguments: &Route) -> anyhow::Result<(
 fn heading(reply: &Reply, n: usize) -> String {
     let request = &reply.requests[n];
     let part = |name: &str, text: &Option<String>| {
-        text.as_ref()
-            .map(|text| format!("{name}: {text}"))
-            .unwrap_or_default()
+        text.as_ref().map(|text| format!("{name}: {text}")).unwrap_or_default()
     };
     let parts = [part("server", &request.server), part("tool", &request.tool)];
     let bold = anstyle::Style::new().bold();
-    format!(
-        "{bold}request {}{bold:#}  {}",
-        n + 1,
-        parts.join("  ").trim()
-    )
+    format!("{bold}request {}{bold:#}  {}", n + 1, parts.join("  ").trim())
 }
 
 /// The ranking as a table of rank, score, name, description.
@@ -157,12 +153,7 @@ pub(super) fn matches_table(reply: &Reply, request: usize) -> Table {
     for one in reply.matches.iter().filter(|one| one.request == request) {
         let description = one.description.as_deref().unwrap_or_default();
         let line = description.lines().next().unwrap_or_default();
-        rows.add_row([
-            &one.rank.to_string(),
-            &format!("{:.3}", one.score),
-            &one.name,
-            line,
-        ]);
+        rows.add_row([&one.rank.to_string(), &format!("{:.3}", one.score), &one.name, line]);
     }
     rows
 }
@@ -176,55 +167,47 @@ fn show_schemas(reply: &Reply, request: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn explanation(
-    router: &Router,
-    explained: &Explained,
-    reply: &Reply,
-    request: usize,
-) -> anyhow::Result<String> {
-    let mut parts = table(
-        &["#", "score", "dense", "s_server", "s_tool", "tool"],
-        &[0, 1, 2, 3, 4],
-    );
-    for one in reply.matches.iter().filter(|one| one.request == request) {
-        parts.add_row(scores(one));
+fn explanation(router: &Router, explained: &Explained) -> anyhow::Result<String> {
+    let head = ["#", "score", "dense", "s_server", "s_tool", "s_joint", "words", "tool"];
+    let mut parts = table(&head, &[0, 1, 2, 3, 4, 5, 6]);
+    for (n, hit) in explained.hits.iter().enumerate() {
+        let number = |score: f32| format!("{score:.4}");
+        let maybe = |score: Option<f32>| score.map_or("–".to_owned(), number);
+        parts.add_row([
+            (n + 1).to_string(),
+            number(hit.score),
+            number(hit.dense_score),
+            maybe(hit.server_score),
+            number(hit.tool_score),
+            maybe(hit.joint_score),
+            number(hit.word_score),
+            router.index().tool(hit.tool)?.exposed,
+        ]);
     }
     let mut pool = table(&["s_server", "server", "in the pool because"], &[0]);
     for pooled in &explained.pool {
-        pool.add_row([
-            format!("{:.4}", pooled.score),
-            router.server_name(pooled.server)?,
-            reason(router, pooled)?,
-        ]);
+        let (name, why) = (router.server_name(pooled.server)?, reason(router, pooled)?);
+        pool.add_row([format!("{:.4}", pooled.score), name, why]);
     }
     let how = if explained.pool.is_empty() {
-        "no platform in the request: all tools ranked by s_tool alone".to_owned()
+        "no platform in the request: all tools ranked by s_tool and words".to_owned()
     } else {
         format!("dense = (s_server · s_tool) · max(s_server, s_tool)\n\n{pool}")
     };
     Ok(format!("\n{parts}\n\n{how}\n"))
 }
 
-fn scores(one: &Match) -> [String; 6] {
-    let number = |score: f32| format!("{score:.4}");
-    [
-        one.rank.to_string(),
-        number(one.score),
-        number(one.dense_score),
-        one.server_score.map_or("–".to_owned(), number),
-        number(one.tool_score),
-        one.name.clone(),
-    ]
-}
-
 fn reason(router: &Router, pooled: &Pooled) -> anyhow::Result<String> {
     Ok(match pooled.reason {
         Reason::BestServer { rank } => format!("server {rank} by s_server"),
         Reason::OwnsBestTool { tool, rank } => {
-            format!(
-                "owns tool {rank} by s_tool, `{}`",
-                router.index().tool(tool)?.name
-            )
+            format!("owns tool {rank} by s_tool, `{}`", router.index().tool(tool)?.name)
+        }
+        Reason::OwnsBestJoint { tool, rank } => {
+            format!("owns tool {rank} by s_joint, `{}`", router.index().tool(tool)?.name)
+        }
+        Reason::OwnsBestWords { tool, rank } => {
+            format!("owns tool {rank} by words, `{}`", router.index().tool(tool)?.name)
         }
     })
 }

@@ -14,10 +14,7 @@ use crate::serve::{self};
 pub(super) fn run(config: &Config, arguments: &Serve) -> anyhow::Result<()> {
     let (models, cache) = (config.models.clone(), config.cache.clone());
     let loader = Box::new(move |name: &str| load_embedder_from(&models, &cache, name));
-    let defaults = Options {
-        ranking: arguments.ranking.into(),
-        ..Options::default()
-    };
+    let defaults = Options { ranking: arguments.ranking.into(), ..Options::default() };
     let engine = Arc::new(Engine::new(config.index.clone(), loader, defaults));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -36,13 +36,8 @@ pub(super) fn print_json<T: Serialize>(value: &T) -> anyhow::Result<()> {
 /// A borderless table; `right` names the columns of numbers.
 pub(super) fn table(head: &[&str], right: &[usize]) -> Table {
     let mut table = Table::new();
-    table
-        .load_style(NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(
-        head.iter()
-            .map(|title| Cell::new(title).add_attribute(Attribute::Bold)),
-    );
+    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(head.iter().map(|title| Cell::new(title).add_attribute(Attribute::Bold)));
     for &column in right {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);

@@ -47,20 +47,13 @@ impl<E: Embedder> CachedEmbedder<E> {
             })
             .ok()
             .map(Mutex::new);
-        Self {
-            inner,
-            prefix,
-            store,
-        }
+        Self { inner, prefix, store }
     }
 
     /// How many of `texts` are not in the cache yet.
     #[must_use]
     pub fn n_missing(&self, texts: &[&str]) -> usize {
-        self.look_up(texts)
-            .iter()
-            .filter(|found| found.is_none())
-            .count()
+        self.look_up(texts).iter().filter(|found| found.is_none()).count()
     }
 
     fn key(&self, text: &str) -> Key {
@@ -106,12 +99,8 @@ impl<E: Embedder> Embedder for CachedEmbedder<E> {
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Result<UnitVector, BadVector>>, EmbedError> {
         let known = self.look_up(texts);
-        let missing: Vec<&str> = texts
-            .iter()
-            .zip(&known)
-            .filter(|(_, k)| k.is_none())
-            .map(|(t, _)| *t)
-            .collect();
+        let missing: Vec<&str> =
+            texts.iter().zip(&known).filter(|(_, k)| k.is_none()).map(|(t, _)| *t).collect();
         let computed = self.inner.embed(&missing)?;
         let fresh: Vec<(Key, &UnitVector)> = missing
             .iter()
@@ -157,11 +146,7 @@ fn put_all(connection: &mut Connection, fresh: &[(Key, &UnitVector)]) -> rusqlit
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     for (key, vector) in fresh {
-        let bytes: Vec<u8> = vector
-            .as_slice()
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
+        let bytes: Vec<u8> = vector.as_slice().iter().flat_map(|v| v.to_le_bytes()).collect();
         transaction
             .prepare_cached("INSERT OR REPLACE INTO vectors VALUES (?1, ?2)")?
             .execute((&key[..], bytes))?;
@@ -173,9 +158,7 @@ fn put_all(connection: &mut Connection, fresh: &[(Key, &UnitVector)]) -> rusqlit
 fn decode(bytes: &[u8], dim: usize) -> Option<UnitVector> {
     let (numbers, rest) = bytes.as_chunks::<4>();
     let values: Vec<f32> = numbers.iter().map(|b| f32::from_le_bytes(*b)).collect();
-    rest.is_empty()
-        .then(|| UnitVector::from_unit(values, dim).ok())
-        .flatten()
+    rest.is_empty().then(|| UnitVector::from_unit(values, dim).ok()).flatten()
 }
 
 #[cfg(test)]
@@ -202,10 +185,7 @@ mod tests {
     }
 
     fn cached(dir: &Path) -> CachedEmbedder<Counting> {
-        CachedEmbedder::new(
-            Counting(StandInEmbedder::default(), AtomicUsize::new(0)),
-            dir,
-        )
+        CachedEmbedder::new(Counting(StandInEmbedder::default(), AtomicUsize::new(0)), dir)
     }
 
     #[test]
@@ -222,11 +202,7 @@ mod tests {
     #[test]
     fn a_damaged_cache_costs_time_only() {
         let dir = tempfile::tempdir().unwrap();
-        fs_err::write(
-            dir.path().join("vectors.sqlite"),
-            b"not a database, for sure",
-        )
-        .unwrap();
+        fs_err::write(dir.path().join("vectors.sqlite"), b"not a database, for sure").unwrap();
         let vectors = cached(dir.path()).embed(&["a b"]).unwrap();
         assert!(vectors[0].is_ok());
     }
@@ -236,9 +212,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let before = cached(dir.path()).embed(&["a b"]).unwrap();
         let connection = Connection::open(dir.path().join("vectors.sqlite")).unwrap();
-        connection
-            .execute("UPDATE vectors SET f32le = x'0000c07f'", [])
-            .unwrap();
+        connection.execute("UPDATE vectors SET f32le = x'0000c07f'", []).unwrap();
         assert_eq!(cached(dir.path()).embed(&["a b"]).unwrap(), before);
     }
 }

@@ -64,11 +64,7 @@ impl OnnxEmbedder {
             identity: identity(model),
             runtime: format!("{} {}", store.runtime_name(), std::env::consts::ARCH),
             loader,
-            pool: Mutex::new(Pool {
-                idle: vec![first],
-                n_made: 1,
-                max: n_cores.max(2),
-            }),
+            pool: Mutex::new(Pool { idle: vec![first], n_made: 1, max: n_cores.max(2) }),
             returned: Condvar::new(),
         })
     }
@@ -93,34 +89,21 @@ impl OnnxEmbedder {
                 drop(pool);
                 return self.make();
             }
-            pool = self
-                .returned
-                .wait(pool)
-                .unwrap_or_else(PoisonError::into_inner);
+            pool = self.returned.wait(pool).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     fn make(&self) -> Result<TextEmbedding, EmbedError> {
-        let made = self
-            .loader
-            .checked_files()
-            .and_then(|files| self.loader.session(&files));
+        let made = self.loader.checked_files().and_then(|files| self.loader.session(&files));
         if made.is_err() {
-            self.pool
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .n_made -= 1;
+            self.pool.lock().unwrap_or_else(PoisonError::into_inner).n_made -= 1;
             self.returned.notify_one();
         }
         made
     }
 
     fn give_back(&self, session: TextEmbedding) {
-        self.pool
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .idle
-            .push(session);
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner).idle.push(session);
         self.returned.notify_one();
     }
 }
@@ -160,22 +143,14 @@ impl Loader {
     fn checked(&self, name: &str) -> Result<Vec<u8>, EmbedError> {
         let path = self.dir.join(name);
         let bytes = fs_err::read(&path)?;
-        let got: String = Sha256::digest(&bytes)
-            .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect();
+        let got: String = Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect();
         let pinned = self.model.files.iter().find(|file| file.name == name);
         let expected = pinned.map(|file| file.sha256.clone()).unwrap_or_default();
         if got == expected {
             return Ok(bytes);
         }
         let model = self.model.name.clone();
-        Err(EmbedError::Changed {
-            model,
-            path,
-            expected,
-            got,
-        })
+        Err(EmbedError::Changed { model, path, expected, got })
     }
 
     fn session(&self, files: &Files) -> Result<TextEmbedding, EmbedError> {
@@ -195,10 +170,7 @@ impl Loader {
     }
 
     fn failed(&self, source: fastembed::Error) -> EmbedError {
-        EmbedError::Inference {
-            model: self.model.name.clone(),
-            source,
-        }
+        EmbedError::Inference { model: self.model.name.clone(), source }
     }
 }
 
@@ -218,11 +190,7 @@ fn identity(model: &Model) -> Identity {
         },
         query_prefix: model.query_prefix.clone(),
         max_length: model.max_length,
-        files: model
-            .files
-            .iter()
-            .map(|f| (f.name.clone(), f.sha256.clone()))
-            .collect(),
+        files: model.files.iter().map(|f| (f.name.clone(), f.sha256.clone())).collect(),
     }
 }
 
@@ -231,10 +199,8 @@ fn environment(library: &Path) -> Result<Environment, EmbedError> {
     if let Some(environment) = shared.as_ref() {
         return Ok(environment.clone());
     }
-    let environment = load_environment(library).map_err(|source| EmbedError::Runtime {
-        path: library.to_owned(),
-        source,
-    })?;
+    let environment = load_environment(library)
+        .map_err(|source| EmbedError::Runtime { path: library.to_owned(), source })?;
     *shared = Some(environment.clone());
     Ok(environment)
 }
@@ -242,8 +208,5 @@ fn environment(library: &Path) -> Result<Environment, EmbedError> {
 fn load_environment(
     library: &Path,
 ) -> Result<Environment, Box<dyn std::error::Error + Send + Sync>> {
-    Ok(ort::init_from(library)?
-        .with_name("toolscout")
-        .with_telemetry(false)
-        .build()?)
+    Ok(ort::init_from(library)?.with_name("toolscout").with_telemetry(false).build()?)
 }

@@ -44,20 +44,14 @@ impl Embedder for StandInEmbedder {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Result<UnitVector, BadVector>>, EmbedError> {
-        Ok(texts
-            .iter()
-            .map(|text| UnitVector::new(features(text), DIM))
-            .collect())
+        Ok(texts.iter().map(|text| UnitVector::new(features(text), DIM)).collect())
     }
 }
 
 fn features(text: &str) -> Vec<f32> {
     let mut sums = vec![0.0; DIM];
     let lower = text.to_lowercase();
-    for word in lower
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-    {
+    for word in lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         add(&mut sums, word, 2.0);
         let letters: Vec<char> = word.chars().collect();
         for piece in letters.windows(3) {
@@ -69,9 +63,9 @@ fn features(text: &str) -> Vec<f32> {
 
 /// FNV-1a picks the slot.
 fn add(sums: &mut [f32], feature: &str, weight: f32) {
-    let hash = feature.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
-        (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = feature
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
     let slot = (hash >> 32) as usize % sums.len();
     sums[slot] += weight;
 }
@@ -83,24 +77,11 @@ mod tests {
     #[test]
     fn shared_words_are_nearer_than_other_words() {
         let embedder = StandInEmbedder::default();
-        let texts = [
-            "create an issue",
-            "create issue on a board",
-            "weather forecast for Oslo",
-        ];
-        let vectors: Vec<_> = embedder
-            .embed(&texts)
-            .unwrap()
-            .into_iter()
-            .map(Result::unwrap)
-            .collect();
+        let texts = ["create an issue", "create issue on a board", "weather forecast for Oslo"];
+        let vectors: Vec<_> =
+            embedder.embed(&texts).unwrap().into_iter().map(Result::unwrap).collect();
         let cosine = |a: usize, b: usize| -> f32 {
-            vectors[a]
-                .as_slice()
-                .iter()
-                .zip(vectors[b].as_slice())
-                .map(|(x, y)| x * y)
-                .sum()
+            vectors[a].as_slice().iter().zip(vectors[b].as_slice()).map(|(x, y)| x * y).sum()
         };
         assert!(cosine(0, 1) > cosine(0, 2) + 0.3);
     }

@@ -7,6 +7,7 @@
 //! gen-3/manifest.sha256
 //! gen-3/vectors.safetensors   matrices (f32, unit rows) and id tables
 //! gen-3/catalog.jsonl  server lines, then tool lines; offsets in the tensors
+//! gen-3/lexical.safetensors   search by words, see `lexical`
 //! gen-3/surface.json   what the meta-server says of itself
 //! ```
 
@@ -27,6 +28,7 @@ pub(super) const MANIFEST_SHA256: &str = "manifest.sha256";
 pub(super) const VECTORS: &str = "vectors.safetensors";
 pub(super) const CATALOG: &str = "catalog.jsonl";
 pub(super) const SURFACE: &str = "surface.json";
+pub(super) const LEXICAL: &str = "lexical.safetensors";
 /// Row → server, `[n_tools]` u32, ascending.
 pub(super) const TOOL_SERVER: &str = "tool_server";
 /// Byte offsets into the catalogue, `[n_servers + n_tools + 1]` u64.

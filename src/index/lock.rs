@@ -22,11 +22,7 @@ impl BuildLock {
     /// Fails when the directory cannot be made or written.
     pub fn acquire(dir: &Path, on_wait: impl FnOnce()) -> Result<Self, IndexError> {
         let path = dir.join(LOCK);
-        let failed = |source| IndexError::Write {
-            path: path.clone(),
-            bytes: 0,
-            source,
-        };
+        let failed = |source| IndexError::Write { path: path.clone(), bytes: 0, source };
         fs_err::create_dir_all(dir).map_err(failed)?;
         let file = fs_err::OpenOptions::new()
             .create(true)

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use memmap2::Mmap;
 use ndarray::ArrayView2;
@@ -13,10 +14,13 @@ use safetensors::{Dtype, SafeTensors};
 use serde::de::DeserializeOwned;
 
 use super::format::{
-    CATALOG, CURRENT, MANIFEST, MANIFEST_SHA256, OFFSETS, SURFACE, TOOL_SERVER, VECTORS,
+    CATALOG, CURRENT, LEXICAL, MANIFEST, MANIFEST_SHA256, OFFSETS, SURFACE, TOOL_SERVER, VECTORS,
 };
-use super::write::{generations, sha256_hex};
-use super::{FORMAT_VERSION, IndexError, Manifest, Matrix, ServerRecord, Surface, ToolRecord};
+use super::publish::generations;
+use super::write::sha256_hex;
+use super::{
+    FORMAT_VERSION, IndexError, Lexical, Manifest, Matrix, ServerRecord, Surface, ToolRecord,
+};
 use crate::catalog::{ServerId, ToolId};
 use crate::embed::Identity;
 
@@ -27,17 +31,19 @@ const MAX_SWAPS: usize = 10;
 #[derive(Debug)]
 pub struct Index {
     dir: PathBuf,
-    folder: PathBuf,
-    manifest: Manifest,
-    vectors: Mmap,
-    catalog: Mmap,
-    tensors: HashMap<String, Tensor>,
+    pub(super) folder: PathBuf,
+    pub(super) manifest: Manifest,
+    pub(super) vectors: Mmap,
+    pub(super) catalog: Mmap,
+    pub(super) words: Arc<Mmap>,
+    lexical: Lexical,
+    pub(super) tensors: HashMap<String, Tensor>,
 }
 
 #[derive(Clone, Debug)]
-struct Tensor {
+pub(super) struct Tensor {
     bytes: Range<usize>,
-    shape: Vec<usize>,
+    pub(super) shape: Vec<usize>,
 }
 
 impl Index {
@@ -87,14 +93,10 @@ impl Index {
         let vectors = map(&folder.join(VECTORS))?;
         let catalog = map(&folder.join(CATALOG))?;
         let tensors = tensors(&folder.join(VECTORS), &vectors)?;
-        let index = Self {
-            dir: dir.to_owned(),
-            folder,
-            manifest,
-            vectors,
-            catalog,
-            tensors,
-        };
+        let words = Arc::new(map(&folder.join(LEXICAL))?);
+        let lexical = Lexical::open(&folder.join(LEXICAL), &words)?;
+        let dir = dir.to_owned();
+        let index = Self { dir, folder, manifest, vectors, catalog, words, lexical, tensors };
         index.check_shapes()?;
         Ok(index)
     }
@@ -141,43 +143,7 @@ impl Index {
                 id.model, id.dim, digest[0], digest[1], digest[2]
             )
         };
-        Err(IndexError::OtherModel {
-            index: name(&self.manifest.embedder),
-            loaded: name(embedder),
-        })
-    }
-
-    /// Re-reads every file and every row.
-    ///
-    /// # Errors
-    /// Names the first file whose size, checksum or rows are not as built.
-    pub fn verify(&self) -> Result<(), IndexError> {
-        for (name, record) in &self.manifest.files {
-            let path = self.folder.join(name);
-            let other;
-            let bytes: &[u8] = match name.as_str() {
-                VECTORS => &self.vectors,
-                CATALOG => &self.catalog,
-                _ => {
-                    other = fs_err::read(&path).map_err(|source| IndexError::Read {
-                        path: path.clone(),
-                        source,
-                    })?;
-                    &other
-                }
-            };
-            let got = sha256_hex(bytes);
-            if bytes.len() as u64 != record.bytes || got != record.sha256 {
-                let what = format!(
-                    "{} bytes with sha256 {got}, expected {} bytes with {}",
-                    bytes.len(),
-                    record.bytes,
-                    record.sha256
-                );
-                return Err(IndexError::Damaged { path, what });
-            }
-        }
-        self.check_rows()
+        Err(IndexError::OtherModel { index: name(&self.manifest.embedder), loaded: name(embedder) })
     }
 
     /// A matrix, `[rows × dim]`; `None` where the index was built without it.
@@ -186,6 +152,12 @@ impl Index {
         let tensor = self.tensors.get(kind.name())?;
         let numbers = bytemuck::try_cast_slice(&self.vectors[tensor.bytes.clone()]).ok()?;
         ArrayView2::from_shape((tensor.shape[0], tensor.shape[1]), numbers).ok()
+    }
+
+    /// The search by words.
+    #[must_use]
+    pub fn lexical(&self) -> &Lexical {
+        &self.lexical
     }
 
     /// Owner of each tool, `[n_tools]`, ascending.
@@ -215,15 +187,23 @@ impl Index {
     /// # Errors
     /// Fails when the file is damaged.
     pub fn surface(&self) -> Result<Surface, IndexError> {
-        let path = self.folder.join(SURFACE);
-        let bytes = fs_err::read(&path).map_err(|source| IndexError::Read {
-            path: path.clone(),
-            source,
-        })?;
-        serde_json::from_slice(&bytes).map_err(|error| IndexError::Damaged {
-            path,
-            what: error.to_string(),
-        })
+        Self::surface_in(&self.folder)
+    }
+
+    /// What the live generation of `dir` says of itself, without opening it.
+    ///
+    /// # Errors
+    /// Fails when there is no index, or the file is damaged.
+    pub fn live_surface(dir: &Path) -> Result<Surface, IndexError> {
+        Self::surface_in(&dir.join(current(dir)?))
+    }
+
+    fn surface_in(folder: &Path) -> Result<Surface, IndexError> {
+        let path = folder.join(SURFACE);
+        let bytes = fs_err::read(&path)
+            .map_err(|source| IndexError::Read { path: path.clone(), source })?;
+        serde_json::from_slice(&bytes)
+            .map_err(|error| IndexError::Damaged { path, what: error.to_string() })
     }
 
     fn record<T: DeserializeOwned>(&self, line: usize) -> Result<T, IndexError> {
@@ -231,8 +211,7 @@ impl Index {
         let bounds = offsets.get(line).zip(offsets.get(line + 1));
         let bytes = bounds
             .and_then(|(&from, &to)| {
-                self.catalog
-                    .get(usize::try_from(from).ok()?..usize::try_from(to).ok()?)
+                self.catalog.get(usize::try_from(from).ok()?..usize::try_from(to).ok()?)
             })
             .unwrap_or_default();
         serde_json::from_slice(bytes).map_err(|error| IndexError::Damaged {
@@ -247,85 +226,6 @@ impl Index {
             .and_then(|tensor| bytemuck::try_cast_slice(&self.vectors[tensor.bytes.clone()]).ok())
             .unwrap_or_default()
     }
-
-    /// Dims and row counts agree with the manifest.
-    fn check_shapes(&self) -> Result<(), IndexError> {
-        let counts = self.manifest.counts;
-        let dim = self.manifest.embedder.dim;
-        let mut expected = vec![
-            (TOOL_SERVER, vec![counts.tools]),
-            (OFFSETS, vec![counts.servers + counts.tools + 1]),
-        ];
-        for kind in Matrix::ALL {
-            let rows = if kind.is_of_tools() {
-                counts.tools
-            } else {
-                counts.servers
-            };
-            if kind != Matrix::ToolDescription || self.manifest.paper {
-                expected.push((kind.name(), vec![rows, dim]));
-            }
-        }
-        for (name, shape) in expected {
-            let found = self.tensors.get(name).map(|tensor| tensor.shape.clone());
-            if found.as_ref() != Some(&shape) {
-                let found = found.map_or("no such tensor".to_owned(), |s| format!("shape {s:?}"));
-                return Err(self.damaged_vectors(format!(
-                    "`{name}`: expected shape {shape:?}, found {found}"
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// Every row has norm 1, or is zero and counted as absent.
-    fn check_rows(&self) -> Result<(), IndexError> {
-        let servers = self.manifest.counts.servers;
-        let owners = self.tool_server();
-        if !owners.is_sorted() || owners.last().is_some_and(|&last| last as usize >= servers) {
-            return Err(self.damaged_vectors(format!(
-                "`{TOOL_SERVER}` does not ascend within {servers} servers"
-            )));
-        }
-        for kind in Matrix::ALL {
-            let Some(matrix) = self.matrix(kind) else {
-                continue;
-            };
-            let mut n_zero = 0;
-            for (row, vector) in matrix.outer_iter().enumerate() {
-                let norm: f32 = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
-                if norm == 0.0 {
-                    n_zero += 1;
-                } else if !(norm - 1.0).abs().le(&1e-3) {
-                    return Err(self.damaged_vectors(format!(
-                        "row {row} of `{}` has norm {norm}, expected 1",
-                        kind.name()
-                    )));
-                }
-            }
-            let absent = self
-                .manifest
-                .absent
-                .get(kind.name())
-                .copied()
-                .unwrap_or_default();
-            let expected = absent.no_text + absent.bad_vector;
-            if n_zero != expected {
-                return Err(self.damaged_vectors(format!(
-                    "`{}` has {n_zero} zero rows, expected {expected}",
-                    kind.name()
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    fn damaged_vectors(&self, what: String) -> IndexError {
-        IndexError::Damaged {
-            path: self.folder.join(VECTORS),
-            what,
-        }
-    }
 }
 
 fn current(dir: &Path) -> Result<String, IndexError> {
@@ -333,15 +233,11 @@ fn current(dir: &Path) -> Result<String, IndexError> {
     let name = match fs_err::read_to_string(&path) {
         Ok(name) => name.trim_end().to_owned(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(IndexError::Missing {
-                dir: dir.to_owned(),
-            });
+            return Err(IndexError::Missing { dir: dir.to_owned() });
         }
         Err(source) => return Err(IndexError::Read { path, source }),
     };
-    let number = name
-        .strip_prefix("gen-")
-        .and_then(|number| number.parse::<u64>().ok());
+    let number = name.strip_prefix("gen-").and_then(|number| number.parse::<u64>().ok());
     match number {
         Some(_) => Ok(name),
         None => Err(IndexError::Damaged {
@@ -357,29 +253,17 @@ fn current(dir: &Path) -> Result<String, IndexError> {
 fn read_manifest(folder: &Path) -> Result<Manifest, IndexError> {
     let path = folder.join(MANIFEST);
     let read = |path: &Path| {
-        fs_err::read(path).map_err(|source| IndexError::Read {
-            path: path.to_owned(),
-            source,
-        })
+        fs_err::read(path).map_err(|source| IndexError::Read { path: path.to_owned(), source })
     };
     let bytes = read(&path)?;
-    let damaged = |what: String| IndexError::Damaged {
-        path: path.clone(),
-        what,
-    };
+    let damaged = |what: String| IndexError::Damaged { path: path.clone(), what };
     let any: serde_json::Value =
         serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
-    let found = any
-        .get("format_version")
-        .and_then(serde_json::Value::as_u64);
+    let found = any.get("format_version").and_then(serde_json::Value::as_u64);
     match found {
         Some(version) if version == u64::from(FORMAT_VERSION) => {}
         Some(found) => {
-            return Err(IndexError::Version {
-                path,
-                found,
-                expected: FORMAT_VERSION,
-            });
+            return Err(IndexError::Version { path, found, expected: FORMAT_VERSION });
         }
         None => return Err(damaged("no `format_version`".to_owned())),
     }
@@ -392,15 +276,9 @@ fn read_manifest(folder: &Path) -> Result<Manifest, IndexError> {
     serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))
 }
 
-#[expect(
-    unsafe_code,
-    reason = "a memory map is the only way not to copy the vectors"
-)]
-fn map(path: &Path) -> Result<Mmap, IndexError> {
-    let failed = |source| IndexError::Read {
-        path: path.to_owned(),
-        source,
-    };
+#[expect(unsafe_code, reason = "a memory map is the only way not to copy the vectors")]
+pub(super) fn map(path: &Path) -> Result<Mmap, IndexError> {
+    let failed = |source| IndexError::Read { path: path.to_owned(), source };
     let file = fs_err::File::open(path).map_err(failed)?;
     // SAFETY: files of a generation are never written again once their folder
     // has its final name; writers make new folders and remove old ones, which
@@ -410,10 +288,7 @@ fn map(path: &Path) -> Result<Mmap, IndexError> {
 }
 
 fn tensors(path: &Path, bytes: &[u8]) -> Result<HashMap<String, Tensor>, IndexError> {
-    let damaged = |what: String| IndexError::Damaged {
-        path: path.to_owned(),
-        what,
-    };
+    let damaged = |what: String| IndexError::Damaged { path: path.to_owned(), what };
     let parsed = SafeTensors::deserialize(bytes).map_err(|error| damaged(error.to_string()))?;
     let mut tensors = HashMap::new();
     for (name, view) in parsed.iter() {
@@ -423,20 +298,11 @@ fn tensors(path: &Path, bytes: &[u8]) -> Result<HashMap<String, Tensor>, IndexEr
             _ => Dtype::F32,
         };
         if view.dtype() != expected {
-            return Err(damaged(format!(
-                "`{name}` is {:?}, expected {expected:?}",
-                view.dtype()
-            )));
+            return Err(damaged(format!("`{name}` is {:?}, expected {expected:?}", view.dtype())));
         }
         let start = view.data().as_ptr().addr() - bytes.as_ptr().addr();
         let range = start..start + view.data().len();
-        tensors.insert(
-            name.to_owned(),
-            Tensor {
-                bytes: range,
-                shape: view.shape().to_vec(),
-            },
-        );
+        tensors.insert(name.to_owned(), Tensor { bytes: range, shape: view.shape().to_vec() });
     }
     Ok(tensors)
 }

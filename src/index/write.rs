@@ -1,11 +1,9 @@
-//! Writing a generation: temporary folder, fsync, rename, swap.
+//! Draft → files of a generation.
 //!
-//! Owns the order of steps that makes a crash at any point harmless. The old
-//! generation stays valid until `CURRENT` has been replaced.
+//! Owns what the files hold; `publish` makes them live.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ndarray::Array2;
@@ -14,9 +12,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::format::{
-    CATALOG, CURRENT, MANIFEST, MANIFEST_SHA256, OFFSETS, SURFACE, TOOL_SERVER, VECTORS,
-};
+use super::format::{CATALOG, LEXICAL, OFFSETS, SURFACE, TOOL_SERVER, VECTORS};
+use super::lexical;
+use super::publish::{forget_old, newest_generation, publish, remove_leftovers};
 use super::{
     Absent, BuildLock, Counts, FORMAT_VERSION, FileRecord, Index, IndexError, Manifest, Matrix,
     ServerRecord, SourceRecord, Surface, ToolRecord,
@@ -35,6 +33,8 @@ pub struct Draft {
     pub tools: Vec<ToolRecord>,
     /// Owner of each tool, `[n_tools]`.
     pub tool_server: Vec<u32>,
+    /// The words by which each tool is found, `[n_tools]`.
+    pub words: Vec<String>,
     /// The matrices; shapes as [`Matrix`] says.
     pub matrices: BTreeMap<Matrix, Array2<f32>>,
     /// Zero rows, by matrix name.
@@ -83,16 +83,14 @@ pub fn write(
     {
         return Ok(Written::Unchanged(live.manifest().generation));
     }
-    let surface = json("surface", &surface(draft))?;
+    let surface = to_json("surface", &surface(draft))?;
+    let words = lexical::build(draft.words.iter().map(String::as_str))?;
     manifest.files.insert(SURFACE.to_owned(), record(&surface));
+    manifest.files.insert(LEXICAL.to_owned(), record(&words));
     manifest.generation = newest_generation(dir).map_or(1, |newest| newest + 1);
     let [vectors, catalog] = contents;
-    publish(dir, &manifest, &[vectors, catalog, (SURFACE, surface)])?;
-    forget_old(
-        dir,
-        manifest.generation,
-        live.map(|live| live.manifest().generation),
-    );
+    publish(dir, &manifest, &[vectors, catalog, (SURFACE, surface), (LEXICAL, words)])?;
+    forget_old(dir, manifest.generation, live.map(|live| live.manifest().generation));
     Ok(Written::New(manifest.generation))
 }
 
@@ -104,53 +102,39 @@ fn manifest(draft: &Draft, contents: &[(&str, Vec<u8>)]) -> Manifest {
         embedder: draft.embedder.clone(),
         runtime: draft.runtime.clone(),
         paper: draft.matrices.contains_key(&Matrix::ToolDescription),
-        counts: Counts {
-            servers: draft.servers.len(),
-            tools: draft.tools.len(),
-        },
+        counts: Counts { servers: draft.servers.len(), tools: draft.tools.len() },
         sources: draft.sources.clone(),
         rejected: draft.rejected.clone(),
         warnings: draft.warnings.clone(),
         absent: draft.absent.clone(),
-        files: contents
-            .iter()
-            .map(|(name, bytes)| ((*name).to_owned(), record(bytes)))
-            .collect(),
+        files: contents.iter().map(|(name, bytes)| ((*name).to_owned(), record(bytes))).collect(),
     }
 }
 
-/// Equal but for the generation number and the surface, which follows from the rest.
+/// Equal but for the generation number and what follows from the rest.
 fn same(live: &Manifest, new: &Manifest) -> bool {
     let mut live = live.clone();
     live.generation = new.generation;
     live.files.remove(SURFACE);
+    live.files.remove(LEXICAL);
     live == *new
 }
 
 fn record(bytes: &[u8]) -> FileRecord {
-    FileRecord {
-        bytes: bytes.len() as u64,
-        sha256: sha256_hex(bytes),
-    }
+    FileRecord { bytes: bytes.len() as u64, sha256: sha256_hex(bytes) }
 }
 
 pub(super) fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn json<T: Serialize>(what: &'static str, value: &T) -> Result<Vec<u8>, IndexError> {
+pub(super) fn to_json<T: Serialize>(what: &'static str, value: &T) -> Result<Vec<u8>, IndexError> {
     serde_json::to_vec_pretty(value).map_err(|source| IndexError::Serialise { what, source })
 }
 
 /// `catalog.jsonl` and its offsets.
 fn catalog(draft: &Draft) -> Result<(Vec<u8>, Vec<u64>), IndexError> {
-    let failed = |source| IndexError::Serialise {
-        what: "catalogue record",
-        source,
-    };
+    let failed = |source| IndexError::Serialise { what: "catalogue record", source };
     let (mut bytes, mut offsets) = (Vec::new(), vec![0]);
     for server in &draft.servers {
         serde_json::to_writer(&mut bytes, server).map_err(failed)?;
@@ -206,14 +190,7 @@ impl View for Tensor<'_> {
 
 fn vectors(draft: &Draft, offsets: &[u64]) -> Result<Vec<u8>, IndexError> {
     let mut tensors = vec![
-        (
-            OFFSETS,
-            Tensor(
-                Dtype::U64,
-                vec![offsets.len()],
-                bytemuck::cast_slice(offsets),
-            ),
-        ),
+        (OFFSETS, Tensor(Dtype::U64, vec![offsets.len()], bytemuck::cast_slice(offsets))),
         (
             TOOL_SERVER,
             Tensor(
@@ -227,153 +204,11 @@ fn vectors(draft: &Draft, offsets: &[u64]) -> Result<Vec<u8>, IndexError> {
         let numbers = matrix.as_slice().unwrap_or_default();
         tensors.push((
             kind.name(),
-            Tensor(
-                Dtype::F32,
-                matrix.shape().to_vec(),
-                bytemuck::cast_slice(numbers),
-            ),
+            Tensor(Dtype::F32, matrix.shape().to_vec(), bytemuck::cast_slice(numbers)),
         ));
     }
     safetensors::serialize(tensors, None).map_err(|error| IndexError::Damaged {
         path: PathBuf::from(VECTORS),
         what: error.to_string(),
     })
-}
-
-/// Writes the folder under a temporary name, then renames it, then `CURRENT`.
-fn publish(dir: &Path, manifest: &Manifest, files: &[(&str, Vec<u8>)]) -> Result<(), IndexError> {
-    let name = format!("gen-{}", manifest.generation);
-    let temporary = dir.join(format!("{name}.tmp"));
-    let manifest = json("manifest", manifest)?;
-    let checksum = format!("{}  {MANIFEST}\n", sha256_hex(&manifest)).into_bytes();
-    let all = files
-        .iter()
-        .map(|(name, bytes)| (*name, bytes.as_slice()))
-        .chain([
-            (MANIFEST, manifest.as_slice()),
-            (MANIFEST_SHA256, checksum.as_slice()),
-        ]);
-    let done = write_folder(&temporary, all)
-        .and_then(|()| rename(&temporary, &dir.join(&name)))
-        .and_then(|()| write_file(&dir.join("CURRENT.tmp"), format!("{name}\n").as_bytes()))
-        .and_then(|()| rename(&dir.join("CURRENT.tmp"), &dir.join(CURRENT)));
-    if done.is_err() {
-        // What was begun goes; if even that fails, the next build removes it.
-        for leftover in [&temporary, &dir.join(&name)] {
-            remove_logged(leftover);
-        }
-        remove_logged(&dir.join("CURRENT.tmp"));
-        return done;
-    }
-    sync_folder(dir)
-}
-
-fn write_folder<'a>(
-    folder: &Path,
-    files: impl Iterator<Item = (&'a str, &'a [u8])>,
-) -> Result<(), IndexError> {
-    fs_err::create_dir_all(folder).map_err(|source| IndexError::Write {
-        path: folder.to_owned(),
-        bytes: 0,
-        source,
-    })?;
-    for (name, bytes) in files {
-        write_file(&folder.join(name), bytes)?;
-    }
-    sync_folder(folder)
-}
-
-fn write_file(path: &Path, bytes: &[u8]) -> Result<(), IndexError> {
-    let written = fs_err::File::create(path).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    written.map_err(|source| IndexError::Write {
-        path: path.to_owned(),
-        bytes: bytes.len() as u64,
-        source,
-    })
-}
-
-fn rename(from: &Path, to: &Path) -> Result<(), IndexError> {
-    fs_err::rename(from, to).map_err(|source| IndexError::Write {
-        path: to.to_owned(),
-        bytes: 0,
-        source,
-    })
-}
-
-/// Makes renames in `folder` survive a power cut.
-fn sync_folder(folder: &Path) -> Result<(), IndexError> {
-    if cfg!(unix) {
-        fs_err::File::open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(|source| IndexError::Write {
-                path: folder.to_owned(),
-                bytes: 0,
-                source,
-            })?;
-    }
-    Ok(())
-}
-
-/// Generations in `dir`, ascending.
-pub(super) fn generations(dir: &Path) -> Vec<u64> {
-    let Ok(entries) = fs_err::read_dir(dir) else {
-        return Vec::new();
-    };
-    let mut found: Vec<u64> = entries
-        .filter_map(|entry| {
-            entry
-                .ok()?
-                .file_name()
-                .to_str()?
-                .strip_prefix("gen-")?
-                .parse()
-                .ok()
-        })
-        .collect();
-    found.sort_unstable();
-    found
-}
-
-fn newest_generation(dir: &Path) -> Option<u64> {
-    generations(dir).last().copied()
-}
-
-/// Temporary files of a build that was killed.
-fn remove_leftovers(dir: &Path) -> Result<(), IndexError> {
-    let failed = |source| IndexError::Read {
-        path: dir.to_owned(),
-        source,
-    };
-    for entry in fs_err::read_dir(dir).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.extension().is_some_and(|extension| extension == "tmp") {
-            remove_logged(&path);
-        }
-    }
-    Ok(())
-}
-
-/// Keeps the new generation and the one that was live before it.
-fn forget_old(dir: &Path, new: u64, before: Option<u64>) {
-    for generation in generations(dir) {
-        if generation != new && Some(generation) != before {
-            remove_logged(&dir.join(format!("gen-{generation}")));
-        }
-    }
-}
-
-fn remove_logged(path: &Path) {
-    let removed = if path.is_dir() {
-        fs_err::remove_dir_all(path)
-    } else if path.exists() {
-        fs_err::remove_file(path)
-    } else {
-        Ok(())
-    };
-    if let Err(error) = removed {
-        tracing::warn!(%error, "cannot remove a leftover of an earlier build");
-    }
 }

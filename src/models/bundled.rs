@@ -5,10 +5,7 @@
 
 /// A bundled text by its path below the top-level folder `models/`.
 pub(crate) fn text(path: &str) -> Option<&'static str> {
-    FILES
-        .iter()
-        .find(|(known, _)| *known == path)
-        .map(|(_, text)| *text)
+    FILES.iter().find(|(known, _)| *known == path).map(|(_, text)| *text)
 }
 
 /// Makes one row of the table, so that path and text cannot disagree.

@@ -25,10 +25,7 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// Measures a text in memory.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
-        Self {
-            bytes: bytes.len() as u64,
-            sha256: to_hex(&Sha256::digest(bytes)),
-        }
+        Self { bytes: bytes.len() as u64, sha256: to_hex(&Sha256::digest(bytes)) }
     }
 
     /// Measures a file on disk, which it reads to the end.
@@ -84,27 +81,17 @@ pub(crate) fn copy(
         let chunk = &buffer[..n_read];
         hasher.update(chunk);
         let room = usize::try_from(limit_bytes.saturating_sub(bytes)).unwrap_or(usize::MAX);
-        writer
-            .write_all(&chunk[..n_read.min(room)])
-            .map_err(CopyError::Write)?;
+        writer.write_all(&chunk[..n_read.min(room)]).map_err(CopyError::Write)?;
         bytes += n_read as u64;
     }
-    Ok(Fingerprint {
-        bytes,
-        sha256: to_hex(&hasher.finalize()),
-    })
+    Ok(Fingerprint { bytes, sha256: to_hex(&hasher.finalize()) })
 }
 
 fn to_hex(digest: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     digest
         .iter()
-        .flat_map(|byte| {
-            [
-                DIGITS[usize::from(byte >> 4)],
-                DIGITS[usize::from(byte & 15)],
-            ]
-        })
+        .flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]])
         .map(char::from)
         .collect()
 }
@@ -120,13 +107,7 @@ mod tests {
     fn a_copy_is_measured_as_the_standard_says() {
         let mut copied = Vec::new();
         let found = copy(&mut &b"abc"[..], &mut copied, 3).unwrap();
-        assert_eq!(
-            found,
-            Fingerprint {
-                bytes: 3,
-                sha256: ABC.to_owned()
-            }
-        );
+        assert_eq!(found, Fingerprint { bytes: 3, sha256: ABC.to_owned() });
         assert_eq!(found, Fingerprint::of_bytes(b"abc"));
         assert_eq!(copied, b"abc");
     }

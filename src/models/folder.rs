@@ -102,11 +102,7 @@ impl Folder {
                     measured(&path, &expected)?
                 }
             };
-            checks.push(FileCheck {
-                path,
-                expected,
-                finding,
-            });
+            checks.push(FileCheck { path, expected, finding });
         }
         Ok(checks)
     }
@@ -118,11 +114,7 @@ impl Folder {
 
 fn measured(path: &Path, expected: &Fingerprint) -> Result<Finding> {
     let found = Fingerprint::of_file(path).map_err(ModelError::io("read an installed file"))?;
-    Ok(if found == *expected {
-        Finding::Good
-    } else {
-        Finding::Wrong(found)
-    })
+    Ok(if found == *expected { Finding::Good } else { Finding::Wrong(found) })
 }
 
 /// Size of a file; `None` if there is no such file.
@@ -135,8 +127,5 @@ fn found_bytes(path: &Path) -> Result<Option<u64>> {
 }
 
 fn is_absence(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

@@ -61,8 +61,7 @@ pub(crate) fn swap_in(staged: &Path, target: &Path, aside: &Path) -> Result<()> 
     if target.exists() {
         let doing = "move a broken folder away (another program may be using it)";
         let made = aside.parent().map_or(Ok(()), fs::create_dir_all);
-        made.and_then(|()| fs::rename(target, aside))
-            .map_err(ModelError::io(doing))?;
+        made.and_then(|()| fs::rename(target, aside)).map_err(ModelError::io(doing))?;
     }
     fs::rename(staged, target).map_err(ModelError::io("put a finished folder in place"))?;
     let parent = target.parent().unwrap_or(target);
@@ -75,11 +74,7 @@ fn put(file: &ModelFile, place: &Place, target: &Path) -> Result<()> {
     let found = place.copy_to(file, &mut out)?;
     out.sync_all().map_err(unwritable)?;
     let expected = file.to_fingerprint();
-    if found == expected {
-        Ok(())
-    } else {
-        Err(place.mismatch(file, found))
-    }
+    if found == expected { Ok(()) } else { Err(place.mismatch(file, found)) }
 }
 
 impl Place {
@@ -106,11 +101,9 @@ impl Place {
     fn unreadable(&self, file: &ModelFile, source: io::Error) -> ModelError {
         match self {
             Self::Bundled(_) | Self::File(_) => ModelError::io("read a model file")(source),
-            Self::Member { origin, .. } => ModelError::BadWheel {
-                file: file.name.clone(),
-                origin: origin.clone(),
-                source,
-            },
+            Self::Member { origin, .. } => {
+                ModelError::BadWheel { file: file.name.clone(), origin: origin.clone(), source }
+            }
         }
     }
 
@@ -140,10 +133,7 @@ fn bundled_text(path: &str) -> Result<&'static str> {
 /// A parsed manifest has none; one put together by hand may.
 fn wrong_bundle(path: &str) -> ModelError {
     let rule = "a bundled file is built into the binary";
-    ModelError::ManifestRule {
-        place: path.to_owned(),
-        rule,
-    }
+    ModelError::ManifestRule { place: path.to_owned(), rule }
 }
 
 fn no_such_member(member: &str) -> CopyError {

@@ -47,10 +47,7 @@ pub(crate) fn locate(dir: &Path, wanted: &[ModelFile]) -> Result<Vec<Place>> {
         }
     }
     let files = absent.into_iter().cloned().collect();
-    Err(ModelError::FromIncomplete {
-        dir: dir.to_owned(),
-        files,
-    })
+    Err(ModelError::FromIncomplete { dir: dir.to_owned(), files })
 }
 
 struct Entry {
@@ -60,10 +57,7 @@ struct Entry {
 
 impl Entry {
     fn name(&self) -> &str {
-        self.path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .unwrap_or_default()
+        self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
     }
 }
 
@@ -78,11 +72,7 @@ fn find(file: &ModelFile, listing: &[Entry]) -> Result<Option<Place>> {
         if measured_member(file, &entry.path, member)? == Some(expected.clone()) {
             let origin = Origin::Path(entry.path.clone());
             let (wheel, member) = (entry.path.clone(), member.to_owned());
-            return Ok(Some(Place::Member {
-                wheel,
-                member,
-                origin,
-            }));
+            return Ok(Some(Place::Member { wheel, member, origin }));
         }
     }
     Ok(None)
@@ -92,19 +82,11 @@ fn find(file: &ModelFile, listing: &[Entry]) -> Result<Option<Place>> {
 fn namesake(file: &ModelFile, listing: &[Entry]) -> Result<Option<ModelError>> {
     if let Some(entry) = listing.iter().find(|entry| entry.name() == file.name) {
         let found = measured(&entry.path)?;
-        return Ok(Some(wrong_checksum(
-            file,
-            Origin::Path(entry.path.clone()),
-            found,
-        )));
+        return Ok(Some(wrong_checksum(file, Origin::Path(entry.path.clone()), found)));
     }
     for (entry, member) in wheels(file, listing) {
         if let Some(found) = measured_member(file, &entry.path, member)? {
-            return Ok(Some(wrong_checksum(
-                file,
-                Origin::Path(entry.path.clone()),
-                found,
-            )));
+            return Ok(Some(wrong_checksum(file, Origin::Path(entry.path.clone()), found)));
         }
     }
     Ok(None)
@@ -145,10 +127,7 @@ fn list(dir: &Path) -> Result<Vec<Entry>> {
         seen.insert(real);
         walk(dir, MAX_DEPTH, &mut seen, &mut entries)
     });
-    walked.map_err(|source| ModelError::FromUnreadable {
-        dir: dir.to_owned(),
-        source,
-    })?;
+    walked.map_err(|source| ModelError::FromUnreadable { dir: dir.to_owned(), source })?;
     Ok(entries)
 }
 
@@ -170,10 +149,7 @@ fn walk(
             continue;
         };
         if metadata.is_file() {
-            entries.push(Entry {
-                path,
-                bytes: metadata.len(),
-            });
+            entries.push(Entry { path, bytes: metadata.len() });
         } else if metadata.is_dir()
             && depth > 0
             && seen.insert(fs::canonicalize(&path)?)
@@ -196,11 +172,8 @@ mod tests {
         fs::create_dir_all(deep.join("7")).unwrap();
         fs::write(deep.join("in"), "x").unwrap();
         fs::write(deep.join("7/out"), "x").unwrap();
-        let names: Vec<String> = list(dir.path())
-            .unwrap()
-            .iter()
-            .map(|entry| entry.name().to_owned())
-            .collect();
+        let names: Vec<String> =
+            list(dir.path()).unwrap().iter().map(|entry| entry.name().to_owned()).collect();
         assert_eq!(names, ["in"]);
     }
 
@@ -216,11 +189,8 @@ mod tests {
         symlink(dir.path(), store.join("up")).unwrap();
         symlink(store.join("blob"), dir.path().join("named")).unwrap();
         symlink("nowhere", dir.path().join("dangling")).unwrap();
-        let names: Vec<String> = list(dir.path())
-            .unwrap()
-            .iter()
-            .map(|entry| entry.name().to_owned())
-            .collect();
+        let names: Vec<String> =
+            list(dir.path()).unwrap().iter().map(|entry| entry.name().to_owned()).collect();
         assert_eq!(names, ["blob", "named"]);
     }
 }

@@ -177,17 +177,12 @@ impl Runtime {
     /// # Errors
     /// `UnsupportedPlatform`, which names the platforms there are.
     pub fn file_for(&self, platform: &str) -> Result<&RuntimeFile> {
-        self.files
-            .iter()
-            .find(|file| file.platform == platform)
-            .ok_or_else(|| ModelError::UnsupportedPlatform {
+        self.files.iter().find(|file| file.platform == platform).ok_or_else(|| {
+            ModelError::UnsupportedPlatform {
                 platform: platform.to_owned(),
-                supported: self
-                    .files
-                    .iter()
-                    .map(|file| file.platform.clone())
-                    .collect(),
-            })
+                supported: self.files.iter().map(|file| file.platform.clone()).collect(),
+            }
+        })
     }
 }
 
@@ -215,10 +210,7 @@ impl RuntimeFile {
             name: self.file_name().to_owned(),
             bytes: self.bytes,
             sha256: self.sha256.clone(),
-            source: Source::Wheel {
-                package: self.package.clone(),
-                member: self.member.clone(),
-            },
+            source: Source::Wheel { package: self.package.clone(), member: self.member.clone() },
         }
     }
 }
@@ -235,10 +227,7 @@ impl ModelFile {
     /// What the file must measure.
     #[must_use]
     pub fn to_fingerprint(&self) -> Fingerprint {
-        Fingerprint {
-            bytes: self.bytes,
-            sha256: self.sha256.clone(),
-        }
+        Fingerprint { bytes: self.bytes, sha256: self.sha256.clone() }
     }
 }
 
@@ -278,10 +267,7 @@ mod tests {
                 serde_json::from_str(bundled::text(&path).unwrap()).unwrap()
             };
             assert_eq!(json("config.json")["hidden_size"], model.dim);
-            assert_eq!(
-                json("tokenizer_config.json")["model_max_length"],
-                model.max_length
-            );
+            assert_eq!(json("tokenizer_config.json")["model_max_length"], model.max_length);
             assert_eq!(json("tokenizer_config.json")["pad_token"], "[PAD]");
             assert_eq!(json("special_tokens_map.json")["pad_token"], "[PAD]");
         }
@@ -295,10 +281,7 @@ mod tests {
             ("{ bundled = ", "{ package = \"a==1\", bundled = "),
         ] {
             let error = Manifest::parse(&BUILT_IN_TEXT.replace(from, to)).unwrap_err();
-            assert!(
-                matches!(error, ModelError::ManifestSyntax { .. }),
-                "{error}"
-            );
+            assert!(matches!(error, ModelError::ManifestSyntax { .. }), "{error}");
         }
     }
 

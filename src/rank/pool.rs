@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::tools::Scores;
+use super::tools::Cosines;
 use super::top_k::top_k;
-use super::{Corpus, Width, tool_id};
+use super::{Corpus, Recipe, Words, tool_id};
 use crate::catalog::{ServerId, ToolId};
 
 /// A server in the pool.
@@ -18,10 +18,10 @@ pub struct Pooled {
     pub reason: Reason,
 }
 
-/// What brings a server into the pool.
+/// What brings a server into the pool; rank 1 is the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Among the best servers; 1 is the best.
+    /// Among the best servers.
     BestServer {
         /// Its rank by s_server.
         rank: usize,
@@ -33,36 +33,49 @@ pub enum Reason {
         /// The tool's rank by s_tool.
         rank: usize,
     },
+    /// It owns one of the best tools by the joint text.
+    OwnsBestJoint {
+        /// The tool.
+        tool: ToolId,
+        /// The tool's rank by the joint cosine.
+        rank: usize,
+    },
+    /// It owns one of the best tools by words.
+    OwnsBestWords {
+        /// The tool.
+        tool: ToolId,
+        /// The tool's rank by BM25.
+        rank: usize,
+    },
 }
 
-/// The best servers ∪ the owners of the best tools, in this order.
+/// The best servers ∪ the owners of the best tools by each opinion, in this
+/// order; one entry a server.
 pub(super) fn open(
     corpus: &Corpus<'_>,
     server_scores: &[f32],
-    tool_scores: &Scores<'_>,
-    width: Width,
+    cosines: &Cosines<'_>,
+    words: Words<'_>,
+    recipe: &Recipe,
 ) -> Vec<Pooled> {
-    let mut pool = best_servers(server_scores, width.n_servers);
-    if width.n_owner_tools == 0 {
-        return pool;
-    }
-    let n_tools = corpus.tool_server.len();
-    let scored = (0..n_tools).map(|row| (tool_scores.of(row), row));
-    for (n, (_, row)) in top_k(scored, width.n_owner_tools, higher)
-        .into_iter()
-        .enumerate()
-    {
-        let server = ServerId(corpus.tool_server[row]);
+    let mut pool = best_servers(server_scores, recipe.n_servers);
+    let mut join = |tool: ToolId, reason: Reason| {
+        let server = ServerId(corpus.tool_server[tool.row()]);
         if pool.iter().all(|pooled| pooled.server != server) {
-            pool.push(Pooled {
-                server,
-                score: server_scores[server.row()],
-                reason: Reason::OwnsBestTool {
-                    tool: tool_id(row),
-                    rank: n + 1,
-                },
-            });
+            pool.push(Pooled { server, score: server_scores[server.row()], reason });
         }
+    };
+    let rows = 0..corpus.tool_server.len();
+    let by_tool = rows.clone().map(|row| (cosines.tool(row), row));
+    for (n, (_, row)) in top_k(by_tool, recipe.n_owner_tools, higher).into_iter().enumerate() {
+        join(tool_id(row), Reason::OwnsBestTool { tool: tool_id(row), rank: n + 1 });
+    }
+    let by_joint = rows.filter_map(|row| Some((cosines.joint(row)?, row)));
+    for (n, (_, row)) in top_k(by_joint, recipe.n_owner_tools, higher).into_iter().enumerate() {
+        join(tool_id(row), Reason::OwnsBestJoint { tool: tool_id(row), rank: n + 1 });
+    }
+    for (n, (tool, _)) in words.best.iter().take(recipe.n_owner_words).enumerate() {
+        join(*tool, Reason::OwnsBestWords { tool: *tool, rank: n + 1 });
     }
     pool
 }
@@ -74,7 +87,7 @@ pub(super) fn best_server(server_scores: &[f32]) -> Vec<Pooled> {
 
 fn best_servers(server_scores: &[f32], n: usize) -> Vec<Pooled> {
     let scored = server_scores.iter().copied().zip(0..);
-    top_k(scored, n, |a: &(f32, usize), b| higher(a, b))
+    top_k(scored, n, higher)
         .into_iter()
         .enumerate()
         .map(|(n, (score, row))| Pooled {

@@ -6,7 +6,7 @@ use ndarray::{Array1, ArrayView1, ArrayView2};
 
 use super::pool::Pooled;
 use super::top_k::top_k;
-use super::{Corpus, Width, tool_id, tools_of};
+use super::{Corpus, Recipe, Words, tool_id, tools_of};
 use crate::catalog::{ServerId, ToolId};
 
 /// One ranked tool and every part of its score.
@@ -16,7 +16,7 @@ pub struct Hit {
     pub tool: ToolId,
     /// Its owner.
     pub server: ServerId,
-    /// What the order follows.
+    /// What the order follows: the weighted mean of the parts below, in [0, 1].
     pub score: f32,
     /// Value of the formula, in [0, 1].
     pub dense_score: f32,
@@ -24,6 +24,10 @@ pub struct Hit {
     pub server_score: Option<f32>,
     /// s_tool in [0, 1].
     pub tool_score: f32,
+    /// Cosine of the joint text with the tool text, in [0, 1].
+    pub joint_score: Option<f32>,
+    /// BM25 relative to the best tool's, in [0, 1].
+    pub word_score: f32,
 }
 
 /// `score = (s_server · s_tool) · max(s_server, s_tool)`, MCP-Zero §3.2.
@@ -31,83 +35,149 @@ pub(super) fn formula(server_score: f32, tool_score: f32) -> f32 {
     (server_score * tool_score) * server_score.max(tool_score)
 }
 
-/// s_tool = cos(query, tool text), clamped at 0: of all tools, or computed
-/// when asked for, where a hard cut leaves only a few to look at.
-pub(super) enum Scores<'a> {
-    All(Array1<f32>),
+/// Cosines of the tool texts with a query, clamped at 0: of all tools, or
+/// computed when asked for, where a hard cut leaves only a few to look at.
+pub(super) enum Cosines<'a> {
+    All { tool: Array1<f32>, joint: Option<Array1<f32>> },
     OnDemand(ArrayView2<'a, f32>, ArrayView1<'a, f32>),
 }
 
-impl<'a> Scores<'a> {
-    pub(super) fn new(texts: &ArrayView2<'a, f32>, query: &'a [f32], width: Width) -> Self {
-        if width.n_owner_tools == 0 {
-            return Self::on_demand(texts, query);
+impl<'a> Cosines<'a> {
+    pub(super) fn new(
+        texts: &ArrayView2<'a, f32>,
+        tool: &'a [f32],
+        joint: Option<&[f32]>,
+        recipe: &Recipe,
+    ) -> Self {
+        if recipe.n_owner_tools == 0 && joint.is_none() {
+            return Self::OnDemand(*texts, ArrayView1::from(tool));
         }
-        Self::All(texts.dot(&ArrayView1::from(query)))
+        let all = |query: &[f32]| texts.dot(&ArrayView1::from(query));
+        Self::All { tool: all(tool), joint: joint.map(all) }
     }
 
-    pub(super) fn on_demand(texts: &ArrayView2<'a, f32>, query: &'a [f32]) -> Self {
-        Self::OnDemand(*texts, ArrayView1::from(query))
-    }
-
-    pub(super) fn of(&self, row: usize) -> f32 {
+    pub(super) fn tool(&self, row: usize) -> f32 {
         match self {
-            Self::All(scores) => scores[row],
+            Self::All { tool, .. } => tool[row],
             Self::OnDemand(texts, query) => texts.row(row).dot(query),
         }
         .max(0.0)
     }
+
+    pub(super) fn joint(&self, row: usize) -> Option<f32> {
+        match self {
+            Self::All { joint: Some(joint), .. } => Some(joint[row].max(0.0)),
+            _ => None,
+        }
+    }
 }
 
-/// Tools of the pool, by the formula.
+/// Tools of the pool, scored.
 pub(super) fn in_pool(
     corpus: &Corpus<'_>,
     pool: &[Pooled],
-    tool_scores: &Scores<'_>,
-    limit: usize,
+    cosines: &Cosines<'_>,
+    words: Words<'_>,
+    recipe: &Recipe,
 ) -> Vec<Hit> {
-    let hits = pool.iter().flat_map(|pooled| {
-        tools_of(corpus, pooled.server.0).map(|row| {
-            let tool_score = tool_scores.of(row);
-            let dense_score = formula(pooled.score, tool_score);
+    let mut hits: Vec<Hit> = pool
+        .iter()
+        .flat_map(|pooled| tools_of(corpus, pooled.server.0).map(move |row| (pooled, row)))
+        .map(|(pooled, row)| {
+            let tool_score = cosines.tool(row);
             Hit {
                 tool: tool_id(row),
                 server: pooled.server,
-                score: dense_score,
-                dense_score,
+                score: 0.0,
+                dense_score: formula(pooled.score, tool_score),
                 server_score: Some(pooled.score),
                 tool_score,
+                joint_score: cosines.joint(row),
+                word_score: 0.0,
             }
         })
-    });
-    top_k(hits, limit, better)
+        .collect();
+    weigh_words(&mut hits, words, recipe);
+    for hit in &mut hits {
+        hit.score = weighted(hit, recipe);
+    }
+    hits
 }
 
-/// All tools by their own score; no server has a say.
-pub(super) fn flat(corpus: &Corpus<'_>, query: &[f32], limit: usize) -> Vec<Hit> {
+/// All tools by their own score and the words; no server has a say.
+pub(super) fn flat(
+    corpus: &Corpus<'_>,
+    query: &[f32],
+    words: Words<'_>,
+    recipe: &Recipe,
+) -> Vec<Hit> {
     let cosines = corpus.tool_text.dot(&ArrayView1::from(query));
-    let hits = cosines
-        .iter()
-        .zip(corpus.tool_server)
-        .enumerate()
-        .map(|(row, (cosine, owner))| {
-            let tool_score = cosine.max(0.0);
-            Hit {
-                tool: tool_id(row),
-                server: ServerId(*owner),
-                score: tool_score,
-                dense_score: tool_score,
-                server_score: None,
-                tool_score,
-            }
-        });
-    top_k(hits, limit, better)
+    let scored = cosines.iter().zip(corpus.tool_server).enumerate();
+    let mut hits: Vec<Hit> = scored
+        .map(|(row, (cosine, owner))| Hit {
+            tool: tool_id(row),
+            server: ServerId(*owner),
+            score: 0.0,
+            dense_score: cosine.max(0.0),
+            server_score: None,
+            tool_score: cosine.max(0.0),
+            joint_score: None,
+            word_score: 0.0,
+        })
+        .collect();
+    weigh_words(&mut hits, words, recipe);
+    for hit in &mut hits {
+        hit.score = (hit.tool_score + recipe.words * hit.word_score) / (1.0 + recipe.words);
+    }
+    hits
 }
 
-/// Higher score, then higher tool score, then lower id.
-fn better(a: &Hit, b: &Hit) -> Ordering {
-    b.score
-        .total_cmp(&a.score)
-        .then(b.tool_score.total_cmp(&a.tool_score))
-        .then(a.tool.cmp(&b.tool))
+/// What the words find, by BM25 alone.
+pub(super) fn by_words(corpus: &Corpus<'_>, words: Words<'_>) -> Vec<Hit> {
+    let most = words.best.first().map_or(1.0, |&(_, score)| score);
+    let hit = |&(tool, score): &(ToolId, f32)| Hit {
+        tool,
+        server: ServerId(corpus.tool_server[tool.row()]),
+        score: score / most,
+        dense_score: 0.0,
+        server_score: None,
+        tool_score: 0.0,
+        joint_score: None,
+        word_score: score / most,
+    };
+    words.best.iter().map(hit).collect()
+}
+
+/// The best `limit`: higher score, then higher tool score, then lower id.
+pub(super) fn best(hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
+    top_k(hits, limit, |a: &Hit, b: &Hit| -> Ordering {
+        b.score
+            .total_cmp(&a.score)
+            .then(b.tool_score.total_cmp(&a.tool_score))
+            .then(a.tool.cmp(&b.tool))
+    })
+}
+
+/// The weighted mean of the parts; with the paper's weights the formula alone.
+fn weighted(hit: &Hit, recipe: &Recipe) -> f32 {
+    let joint = if hit.joint_score.is_some() { recipe.joint } else { 0.0 };
+    let total = recipe.dense + recipe.tool + joint + recipe.words;
+    (recipe.dense * hit.dense_score
+        + recipe.tool * hit.tool_score
+        + joint * hit.joint_score.unwrap_or(0.0)
+        + recipe.words * hit.word_score)
+        / total
+}
+
+/// BM25 of every hit, divided by the best tool's in the whole corpus.
+fn weigh_words(hits: &mut [Hit], words: Words<'_>, recipe: &Recipe) {
+    let Some(&(_, most)) = words.best.first() else { return };
+    if recipe.words == 0.0 || most <= 0.0 {
+        return;
+    }
+    hits.sort_unstable_by_key(|hit| hit.tool);
+    let tools: Vec<ToolId> = hits.iter().map(|hit| hit.tool).collect();
+    for (hit, score) in hits.iter_mut().zip((words.score_of)(&tools)) {
+        hit.word_score = (score / most).min(1.0);
+    }
 }

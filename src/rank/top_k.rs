@@ -26,10 +26,7 @@ pub fn top_k<T>(
             worst.item = item;
         }
     }
-    kept.into_sorted_vec()
-        .into_iter()
-        .map(|kept| kept.item)
-        .collect()
+    kept.into_sorted_vec().into_iter().map(|kept| kept.item).collect()
 }
 
 /// Heap entry; the heap's maximum is the worst item kept.

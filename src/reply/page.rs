@@ -27,10 +27,7 @@ pub fn page(
     max_bytes: Option<usize>,
     cursor: Cursor,
 ) -> Result<Reply, ReplyError> {
-    let mut reply = Reply {
-        requests,
-        ..Reply::default()
-    };
+    let mut reply = Reply { requests, ..Reply::default() };
     let offset = cursor.offset as usize;
     let n_all = all.len();
     let rest = all.into_iter().skip(offset);
@@ -48,10 +45,7 @@ pub fn page(
                 reply.matches.push(one);
             }
             Fit::Not { name_bytes } if reply.matches.is_empty() => {
-                return Err(ReplyError::Budget {
-                    max_bytes,
-                    needed: base + name_bytes,
-                });
+                return Err(ReplyError::Budget { max_bytes, needed: base + name_bytes });
             }
             Fit::Not { .. } => break,
         }
@@ -79,14 +73,8 @@ fn fit(one: &Match, detail: Detail, room: usize, empty_room: usize) -> Fit {
         return Fit::Whole(full, bytes);
     }
     let mut name_bytes = bytes;
-    for lower in [Detail::Summary, Detail::Names]
-        .into_iter()
-        .filter(|lower| *lower < detail)
-    {
-        let short = Match {
-            shortened: true,
-            ..at(one.clone(), lower)
-        };
+    for lower in [Detail::Summary, Detail::Names].into_iter().filter(|lower| *lower < detail) {
+        let short = Match { shortened: true, ..at(one.clone(), lower) };
         name_bytes = record_bytes(&short);
         if name_bytes <= room && bytes > empty_room {
             return Fit::Whole(short, name_bytes);
@@ -128,12 +116,7 @@ fn summary(text: &str) -> String {
 
 /// Size of the result without matches, counters at their longest.
 fn base_bytes(reply: &Reply) -> usize {
-    let cursor = Cursor {
-        generation: 0,
-        request: [0; 8],
-        offset: 0,
-    }
-    .encode();
+    let cursor = Cursor { generation: 0, request: [0; 8], offset: 0 }.encode();
     let mut prose = text::tail(usize::MAX, Some(&cursor));
     for n in 0..reply.requests.len() {
         prose.push_str(&text::head(reply, n));
@@ -175,11 +158,7 @@ mod tests {
 
     use super::*;
 
-    const START: Cursor = Cursor {
-        generation: 1,
-        request: [0; 8],
-        offset: 0,
-    };
+    const START: Cursor = Cursor { generation: 1, request: [0; 8], offset: 0 };
 
     fn matches(schema_sizes: &[usize]) -> Vec<Match> {
         let one = |(n, size): (usize, &usize)| Match {
@@ -216,21 +195,14 @@ mod tests {
     }
 
     fn request() -> Vec<RequestReport> {
-        vec![RequestReport {
-            tool: Some("do \"it\"".to_owned()),
-            ..RequestReport::default()
-        }]
+        vec![RequestReport { tool: Some("do \"it\"".to_owned()), ..RequestReport::default() }]
     }
 
     #[test]
     fn a_record_over_any_page_is_named_in_its_place() {
         let all = matches(&[10, 30_000, 10]);
         let reply = page(request(), all, Detail::Schema, Some(4_000), START).unwrap();
-        let shown: Vec<_> = reply
-            .matches
-            .iter()
-            .map(|m| (m.rank, m.shortened))
-            .collect();
+        let shown: Vec<_> = reply.matches.iter().map(|m| (m.rank, m.shortened)).collect();
         assert_eq!(shown, [(1, false), (2, true), (3, false)]);
         assert_eq!(reply.omitted, 0);
     }
@@ -242,10 +214,7 @@ mod tests {
         assert_eq!((first.matches.len(), first.omitted), (1, 1));
         let next = START.resume(first.next_cursor.as_deref()).unwrap();
         let second = page(request(), all, Detail::Schema, Some(2_200), next).unwrap();
-        assert_eq!(
-            (second.matches[0].rank, second.matches[0].shortened),
-            (2, false)
-        );
+        assert_eq!((second.matches[0].rank, second.matches[0].shortened), (2, false));
         assert_eq!(second.next_cursor, None);
     }
 
@@ -253,23 +222,14 @@ mod tests {
     fn too_small_for_a_name_says_what_is_needed() {
         let all = matches(&[10]);
         let error = page(request(), all.clone(), Detail::Schema, Some(200), START).unwrap_err();
-        let ReplyError::Budget { needed, .. } = error else {
-            panic!("{error}")
-        };
+        let ReplyError::Budget { needed, .. } = error else { panic!("{error}") };
         let reply = page(request(), all, Detail::Schema, Some(needed), START).unwrap();
         assert!(reply.matches[0].shortened);
     }
 
     #[test]
     fn without_a_budget_all_is_shown() {
-        let reply = page(
-            request(),
-            matches(&[9, 99_999]),
-            Detail::Schema,
-            None,
-            START,
-        )
-        .unwrap();
+        let reply = page(request(), matches(&[9, 99_999]), Detail::Schema, None, START).unwrap();
         assert_eq!((reply.matches.len(), reply.omitted), (2, 0));
     }
 

@@ -16,11 +16,7 @@ pub(super) fn render(reply: &Reply) -> String {
     }
     text.push_str(&tail(reply.omitted, reply.next_cursor.as_deref()));
     text.truncate(text.trim_end().len());
-    if text.is_empty() {
-        "No tool matches.".to_owned()
-    } else {
-        text
-    }
+    if text.is_empty() { "No tool matches.".to_owned() } else { text }
 }
 
 /// What stands before the matches of request `n`: its label, where there are
@@ -28,11 +24,8 @@ pub(super) fn render(reply: &Reply) -> String {
 pub(super) fn head(reply: &Reply, n: usize) -> String {
     let (mut text, request) = (String::new(), &reply.requests[n]);
     if reply.requests.len() > 1 {
-        let label: Vec<&str> = [&request.server, &request.tool]
-            .into_iter()
-            .flatten()
-            .map(String::as_str)
-            .collect();
+        let label: Vec<&str> =
+            [&request.server, &request.tool].into_iter().flatten().map(String::as_str).collect();
         let _infallible = writeln!(text, "Request {}: {}", n + 1, label.join(" / "));
     }
     if let Some(note) = &request.note {

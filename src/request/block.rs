@@ -36,18 +36,15 @@ pub(crate) struct Block<'a> {
 ///
 /// Tags that are inline code in prose, and stray closing tags, make no block.
 pub(crate) fn blocks(text: &str) -> Option<Vec<Block<'_>>> {
-    let mut found: Vec<Tag<'_>> = tags(text)
-        .filter(|tag| tag.name.eq_ignore_ascii_case(BLOCK_NAME))
-        .collect();
+    let mut found: Vec<Tag<'_>> =
+        tags(text).filter(|tag| tag.name.eq_ignore_ascii_case(BLOCK_NAME)).collect();
     if found.is_empty() {
         return None;
     }
     found.retain(|tag| !is_inline_code(text, tag));
     let next_tags = found.iter().skip(1).map(Some).chain(once(None));
-    let blocks = found
-        .iter()
-        .zip(next_tags)
-        .filter_map(|(tag, next)| block_between(text, tag, next));
+    let blocks =
+        found.iter().zip(next_tags).filter_map(|(tag, next)| block_between(text, tag, next));
     Some(blocks.collect())
 }
 
@@ -55,10 +52,7 @@ fn block_between<'a>(text: &'a str, tag: &Tag<'_>, next: Option<&Tag<'_>>) -> Op
     let closes = next.is_some_and(|next| next.kind == Kind::Closing);
     match tag.kind {
         Kind::Closing => None,
-        Kind::Empty => Some(Block {
-            body: "",
-            end: End::Closed,
-        }),
+        Kind::Empty => Some(Block { body: "", end: End::Closed }),
         Kind::Opening => Some(Block {
             body: &text[tag.end..next.map_or(text.len(), |next| next.start)],
             end: if closes { End::Closed } else { End::Open },
@@ -105,12 +99,8 @@ pub(crate) fn is_fence(line: &str) -> bool {
 
 /// Drops comments and CDATA marks; fence lines become blank lines.
 fn without_wrapping(body: &str) -> String {
-    let body = without_comments(body)
-        .replace("<![CDATA[", "")
-        .replace("]]>", "");
-    let lines = body
-        .lines()
-        .map(|line| if is_fence(line) { "" } else { line });
+    let body = without_comments(body).replace("<![CDATA[", "").replace("]]>", "");
+    let lines = body.lines().map(|line| if is_fence(line) { "" } else { line });
     lines.collect::<Vec<&str>>().join("\n")
 }
 

@@ -65,11 +65,7 @@ impl Slot {
 
     /// The value that was opened last under this key.
     fn last_mut(&mut self, key: Key) -> Option<&mut String> {
-        if key.is_alias {
-            self.aliases.last_mut()
-        } else {
-            self.own.as_mut()
-        }
+        if key.is_alias { self.aliases.last_mut() } else { self.own.as_mut() }
     }
 
     /// The own value if it says anything, else what the aliases say together.
@@ -139,9 +135,7 @@ impl Drafts {
 
     /// Whether the current draft has a field of this role.
     pub(crate) fn has(&self, role: Role) -> bool {
-        self.list
-            .last()
-            .is_some_and(|draft| draft.slot(role).is_named())
+        self.list.last().is_some_and(|draft| draft.slot(role).is_named())
     }
 
     /// Starts a draft that owes nothing to the one before.
@@ -153,10 +147,7 @@ impl Drafts {
     pub(crate) fn open(&mut self, key: Key) {
         if self.list.is_empty() || self.repeats(key) {
             let inherits_server = key.role == Role::Tool && !self.list.is_empty();
-            self.list.push(Draft {
-                inherits_server,
-                ..Draft::default()
-            });
+            self.list.push(Draft { inherits_server, ..Draft::default() });
         }
         if let Some(draft) = self.list.last_mut() {
             draft.slot_mut(key.role).open(key);
@@ -194,9 +185,7 @@ impl Drafts {
         };
         let own = draft.slot(key.role).own.as_ref();
         let has_own = own.is_some_and(|value| !value.is_empty());
-        let server_leads = self
-            .first_key
-            .is_some_and(|first| first.role == Role::Server);
+        let server_leads = self.first_key.is_some_and(|first| first.role == Role::Server);
         let has_inherited = key.role == Role::Server && draft.inherits_server && server_leads;
         !key.is_alias && (has_own || has_inherited)
     }

@@ -22,9 +22,7 @@ const DASHES: [char; 5] = ['-', '–', '—', '/', '·'];
 const MARKS: [char; 4] = ['*', '"', '\'', '`'];
 
 /// What may stand before a key at the start of its line, marks and digits aside.
-const BULLETS: [char; 14] = [
-    '-', '+', '•', '·', '>', '_', '#', '|', '{', '[', '(', ',', '.', ')',
-];
+const BULLETS: [char; 14] = ['-', '+', '•', '·', '>', '_', '#', '|', '{', '[', '(', ',', '.', ')'];
 
 /// A key with the text that follows it on its line.
 struct LineField<'a> {
@@ -77,11 +75,7 @@ fn field(line: &str) -> Option<LineField<'_>> {
     let separator = line.chars().find(|&c| is_separator(c))?;
     let (head, rest) = line.split_once(separator)?;
     let name = head.trim_start_matches(may_lead).trim_end_matches(is_mark);
-    Some(LineField {
-        key: Key::named(name)?,
-        separator,
-        rest,
-    })
+    Some(LineField { key: Key::named(name)?, separator, rest })
 }
 
 /// Opens the field of a line, and the fields that follow it on the same line.
@@ -113,11 +107,8 @@ fn inline_field<'a>(
             continue;
         };
         if !drafts.has(key.role) {
-            let field = LineField {
-                key,
-                separator,
-                rest: &value[position + separator.len_utf8()..],
-            };
+            let field =
+                LineField { key, separator, rest: &value[position + separator.len_utf8()..] };
             return Some((before, field));
         }
     }
@@ -147,11 +138,7 @@ fn continuation(line: &str) -> &str {
         return "";
     }
     let item = line.trim_start_matches(['-', '*', '+', '•', '>']);
-    if item.starts_with(char::is_whitespace) {
-        item
-    } else {
-        line
-    }
+    if item.starts_with(char::is_whitespace) { item } else { line }
 }
 
 fn is_separator(c: char) -> bool {

@@ -29,8 +29,7 @@ pub(crate) struct Tag<'a> {
 ///
 /// Linear: each `<` is read up to the next `<` or `>` and no further.
 pub(crate) fn tags(text: &str) -> impl Iterator<Item = Tag<'_>> {
-    text.match_indices('<')
-        .filter_map(|(start, _)| tag_at(text, start))
+    text.match_indices('<').filter_map(|(start, _)| tag_at(text, start))
 }
 
 fn tag_at(text: &str, start: usize) -> Option<Tag<'_>> {
@@ -41,12 +40,7 @@ fn tag_at(text: &str, start: usize) -> Option<Tag<'_>> {
         return None;
     }
     let (kind, inside) = kind_of(inside.trim());
-    Some(Tag {
-        name: inside.split_whitespace().next()?,
-        kind,
-        start,
-        end: start + 1 + length + 1,
-    })
+    Some(Tag { name: inside.split_whitespace().next()?, kind, start, end: start + 1 + length + 1 })
 }
 
 fn kind_of(inside: &str) -> (Kind, &str) {

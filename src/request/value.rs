@@ -63,10 +63,7 @@ impl Field {
         };
         let n_chars = text.chars().count();
         let note = format!("{what} was cut from {n_chars} to {MAX_FIELD_CHARS} characters");
-        Self {
-            text: text[..end].trim_end().to_owned(),
-            note: Some(note),
-        }
+        Self { text: text[..end].trim_end().to_owned(), note: Some(note) }
     }
 
     /// Cuts a clean `server:` value.

@@ -21,11 +21,7 @@ pub(super) enum BadArguments {
     )]
     Unknown { name: String },
     #[error("argument `{name}` must be {expected}, got {got}")]
-    WrongType {
-        name: &'static str,
-        expected: &'static str,
-        got: String,
-    },
+    WrongType { name: &'static str, expected: &'static str, got: String },
     #[error("give either `request` or `server`/`tool`, not both")]
     Both,
 }
@@ -35,44 +31,20 @@ pub(super) fn read(
     arguments: &Map<String, Value>,
     defaults: &Options,
 ) -> Result<(Ask, Options), BadArguments> {
-    let known = [
-        "request",
-        "server",
-        "tool",
-        "top_k",
-        "detail",
-        "max_bytes",
-        "exclude",
-        "cursor",
-    ];
-    if let Some(name) = arguments
-        .keys()
-        .find(|name| !known.contains(&name.as_str()))
-    {
-        return Err(BadArguments::Unknown {
-            name: name.chars().take(40).collect(),
-        });
+    let known = ["request", "server", "tool", "top_k", "detail", "max_bytes", "exclude", "cursor"];
+    if let Some(name) = arguments.keys().find(|name| !known.contains(&name.as_str())) {
+        return Err(BadArguments::Unknown { name: name.chars().take(40).collect() });
     }
     let given = |name: &str| arguments.get(name).filter(|value| !value.is_null());
     let text = |name| given(name).map(|value| as_text(name, value)).transpose();
-    let number = |name, min, max| {
-        given(name)
-            .map(|v| as_number(name, v, min, max))
-            .transpose()
-    };
+    let number = |name, min, max| given(name).map(|v| as_number(name, v, min, max)).transpose();
     let ask = ask(text("request")?, text("server")?, text("tool")?)?;
-    let detail = text("detail")?
-        .filter(|word| !word.is_empty())
-        .map(as_detail)
-        .transpose()?;
+    let detail = text("detail")?.filter(|word| !word.is_empty()).map(as_detail).transpose()?;
     let options = Options {
         top_k: number("top_k", 1, MAX_TOP_K)?.unwrap_or(defaults.top_k),
         detail: detail.unwrap_or(defaults.detail),
         max_bytes: Some(number("max_bytes", MIN_MAX_BYTES, u64::MAX)?.unwrap_or(DEFAULT_MAX_BYTES)),
-        exclude: given("exclude")
-            .map(as_names)
-            .transpose()?
-            .unwrap_or_default(),
+        exclude: given("exclude").map(as_names).transpose()?.unwrap_or_default(),
         cursor: text("cursor")?,
         ranking: defaults.ranking,
     };
@@ -115,11 +87,7 @@ fn as_number(name: &'static str, value: &Value, min: u64, max: u64) -> Result<us
 }
 
 /// `3.0` is 3: some clients know only one kind of number.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "checked just before"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked just before")]
 fn whole(number: f64) -> Option<u64> {
     (number.fract() == 0.0 && (0.0..1e15).contains(&number)).then_some(number as u64)
 }
@@ -140,9 +108,7 @@ fn as_names(value: &Value) -> Result<Vec<String>, BadArguments> {
         Value::Array(names) => names
             .iter()
             .map(|name| {
-                name.as_str()
-                    .map(str::to_owned)
-                    .ok_or_else(|| wrong("exclude", expected, value))
+                name.as_str().map(str::to_owned).ok_or_else(|| wrong("exclude", expected, value))
             })
             .collect(),
         _ => Err(wrong("exclude", expected, value)),
@@ -155,11 +121,7 @@ fn wrong(name: &'static str, expected: &'static str, got: &Value) -> BadArgument
     if shown.len() < text.len() {
         shown.push('…');
     }
-    BadArguments::WrongType {
-        name,
-        expected,
-        got: shown,
-    }
+    BadArguments::WrongType { name, expected, got: shown }
 }
 
 #[cfg(test)]
@@ -178,13 +140,7 @@ mod tests {
             "server": "GitHub", "tool": null, "top_k": "5", "max_bytes": 900.0, "exclude": "a__b",
         }))
         .unwrap();
-        assert_eq!(
-            ask,
-            Ask::Fields {
-                server: Some("GitHub".into()),
-                tool: None
-            }
-        );
+        assert_eq!(ask, Ask::Fields { server: Some("GitHub".into()), tool: None });
         assert_eq!((options.top_k, options.max_bytes), (5, Some(900)));
         assert_eq!(options.exclude, ["a__b"]);
         assert_eq!(options.detail, Detail::Schema);
@@ -193,18 +149,12 @@ mod tests {
     #[test]
     fn unclear_values_are_refused_by_name() {
         for (arguments, expected) in [
-            (
-                json!({"top_k": 0}),
-                "argument `top_k` must be a whole number from 1 to 20, got 0",
-            ),
+            (json!({"top_k": 0}), "argument `top_k` must be a whole number from 1 to 20, got 0"),
             (
                 json!({"top_k": 2.5}),
                 "argument `top_k` must be a whole number from 1 to 20, got 2.5",
             ),
-            (
-                json!({"tool": 7}),
-                "argument `tool` must be a string, got 7",
-            ),
+            (json!({"tool": 7}), "argument `tool` must be a string, got 7"),
             (
                 json!({"max_bytes": 10}),
                 "argument `max_bytes` must be a whole number of bytes, at least 200, got 10",
@@ -213,10 +163,7 @@ mod tests {
                 json!({"detail": "all"}),
                 "argument `detail` must be `names`, `summary` or `schema`, got \"all\"",
             ),
-            (
-                json!({"exclude": [1]}),
-                "argument `exclude` must be an array of tool names, got [1]",
-            ),
+            (json!({"exclude": [1]}), "argument `exclude` must be an array of tool names, got [1]"),
             (
                 json!({"request": "a", "tool": "b"}),
                 "give either `request` or `server`/`tool`, not both",
@@ -224,11 +171,6 @@ mod tests {
         ] {
             assert_eq!(check(&arguments).unwrap_err().to_string(), expected);
         }
-        assert!(
-            check(&json!({"topk": 3}))
-                .unwrap_err()
-                .to_string()
-                .contains("`topk` is unknown")
-        );
+        assert!(check(&json!({"topk": 3})).unwrap_err().to_string().contains("`topk` is unknown"));
     }
 }

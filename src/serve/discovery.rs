@@ -22,14 +22,8 @@ const LIST_TTL_MS: u64 = 300_000;
 
 /// Requests of the protocol whose parameters rmcp may fail to read; it then
 /// hands them on as unknown ones.
-const KNOWN_METHODS: [&str; 6] = [
-    "initialize",
-    "tools/list",
-    "tools/call",
-    "prompts/list",
-    "prompts/get",
-    "server/discover",
-];
+const KNOWN_METHODS: [&str; 6] =
+    ["initialize", "tools/list", "tools/call", "prompts/list", "prompts/get", "server/discover"];
 
 /// One session's view of the engine.
 #[derive(Clone)]
@@ -69,10 +63,7 @@ impl Discovery {
 
 impl ServerHandler for Discovery {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_prompts()
-            .build();
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_prompts().build();
         let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("toolscout", env!("CARGO_PKG_VERSION"));
         info.instructions = Some(self.engine.surface().instructions.clone());
@@ -104,10 +95,7 @@ impl ServerHandler for Discovery {
         if request.name != surface::TOOL_NAME {
             let known = surface::TOOL_NAME;
             return Err(ErrorData::invalid_params(
-                format!(
-                    "unknown tool {:?}; the only tool is `{known}`",
-                    request.name
-                ),
+                format!("unknown tool {:?}; the only tool is `{known}`", request.name),
                 None,
             ));
         }
@@ -136,10 +124,7 @@ impl ServerHandler for Discovery {
         if request.name != surface::PROMPT_NAME {
             let known = surface::PROMPT_NAME;
             return Err(ErrorData::invalid_params(
-                format!(
-                    "unknown prompt {:?}; the only prompt is `{known}`",
-                    request.name
-                ),
+                format!("unknown prompt {:?}; the only prompt is `{known}`", request.name),
                 None,
             ));
         }
@@ -154,10 +139,7 @@ impl ServerHandler for Discovery {
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
         if KNOWN_METHODS.contains(&method.as_str()) {
-            return Err(ErrorData::invalid_params(
-                format!("bad parameters for {method}"),
-                None,
-            ));
+            return Err(ErrorData::invalid_params(format!("bad parameters for {method}"), None));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
     }
@@ -166,10 +148,9 @@ impl ServerHandler for Discovery {
 /// Lists have one page: only no cursor or the empty one is valid.
 fn refuse_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor) {
-        Some(cursor) if !cursor.is_empty() => Err(ErrorData::invalid_params(
-            "unknown cursor; the list has one page",
-            None,
-        )),
+        Some(cursor) if !cursor.is_empty() => {
+            Err(ErrorData::invalid_params("unknown cursor; the list has one page", None))
+        }
         _ => Ok(()),
     }
 }

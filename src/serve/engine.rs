@@ -99,15 +99,11 @@ impl Engine {
     #[must_use]
     pub fn surface(&self) -> Arc<Surface> {
         let generation = Index::live_generation(&self.dir).unwrap_or_default();
-        let known = self
-            .surface
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let known = self.surface.read().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some((_, surface)) = known.filter(|(known, _)| *known == generation) {
             return surface;
         }
-        let read = Index::open(&self.dir).and_then(|index| index.surface());
+        let read = Index::live_surface(&self.dir);
         let surface = Arc::new(read.unwrap_or_else(|error| {
             tracing::warn!("{error}");
             surface::without_index()
@@ -133,27 +129,17 @@ impl Engine {
     }
 
     fn known(&self, generation: &str) -> Option<Arc<Live>> {
-        let live = self
-            .live
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let live = self.live.read().unwrap_or_else(PoisonError::into_inner).clone();
         live.filter(|live| live.generation == generation)
     }
 
     /// Verifies the index while the model loads.
     fn load(&self, generation: String) -> Result<Live, EngineError> {
-        let before = self
-            .live
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let before = self.live.read().unwrap_or_else(PoisonError::into_inner).clone();
         let (index, embedder) = std::thread::scope(|scope| {
             let index = scope.spawn(|| Index::open_sound(&self.dir));
             let embedder = self.embedder(before.as_deref());
-            let index = index
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let index = index.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             (index, embedder)
         });
         let (index, older) = index?;
@@ -163,11 +149,7 @@ impl Engine {
         }
         let embedder = embedder?;
         let router = Router::new(Arc::new(index), Arc::clone(&embedder))?;
-        Ok(Live {
-            generation,
-            embedder,
-            router,
-        })
+        Ok(Live { generation, embedder, router })
     }
 
     /// The embedder of the index; the loaded one if it is the same.

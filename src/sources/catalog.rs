@@ -29,9 +29,7 @@ pub(crate) fn accepts(fields: &Fields<'_>) -> bool {
 /// Reads the servers of every catalogue among the records.
 pub(crate) fn import(records: &[Record<'_>], found: &mut Findings) {
     for record in records {
-        let servers = Fields::of(record.json)
-            .ok()
-            .and_then(|fields| fields.list("servers"));
+        let servers = Fields::of(record.json).ok().and_then(|fields| fields.list("servers"));
         let Some(servers) = servers else {
             found.reject_server(record.place, "it holds no list of servers");
             continue;
@@ -56,10 +54,7 @@ mod tests {
     use crate::sources::shared;
 
     fn counts(import: &Import) -> (usize, usize) {
-        (
-            import.servers.len(),
-            import.servers.iter().map(|server| server.tools.len()).sum(),
-        )
+        (import.servers.len(), import.servers.iter().map(|server| server.tools.len()).sum())
     }
 
     #[test]
@@ -70,16 +65,10 @@ mod tests {
         let import = parse("x.json", text, None).unwrap();
         assert_eq!(import.format, Format::Catalog);
         let server = &import.servers[0];
-        assert_eq!(
-            (server.description.as_str(), server.summary.as_str()),
-            ("d", "s")
-        );
+        assert_eq!((server.description.as_str(), server.summary.as_str()), ("d", "s"));
         assert_eq!(server.url.as_deref(), Some("u"));
         assert_eq!(server.tools[0].title.as_deref(), Some("A"));
-        assert_eq!(
-            server.tools[0].input_schema.as_ref().unwrap().get(),
-            r#"{"a":1}"#
-        );
+        assert_eq!(server.tools[0].input_schema.as_ref().unwrap().get(), r#"{"a":1}"#);
         assert_eq!(server.tools[0].output_schema.as_ref().unwrap().get(), "{ }");
         assert_eq!(server.tools[1].input_schema.as_ref().unwrap().get(), "true");
         assert!(import.rejected.is_empty() && import.warnings.is_empty());
@@ -92,30 +81,17 @@ mod tests {
         assert_eq!(counts(&import), (2, 0));
         let places: Vec<_> = import.rejected.iter().map(|r| r.server.as_str()).collect();
         assert_eq!(places, ["position 2", "position 3"]);
-        assert_eq!(
-            import.rejected[1].reason,
-            "it has no name; its tool is lost with it"
-        );
+        assert_eq!(import.rejected[1].reason, "it has no name; its tool is lost with it");
     }
 
     #[test]
     fn the_bundled_sample_loads_without_a_word() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("index/sample.catalog.json");
         let import = read(&path, None).unwrap();
-        assert!(
-            import.servers.len() >= 12 && counts(&import).1 >= 80,
-            "{:?}",
-            counts(&import)
-        );
+        assert!(import.servers.len() >= 12 && counts(&import).1 >= 80, "{:?}", counts(&import));
         assert!(import.rejected.is_empty(), "{:?}", import.rejected);
         assert!(import.warnings.is_empty(), "{:?}", import.warnings);
-        assert!(
-            import
-                .servers
-                .iter()
-                .flat_map(|s| &s.tools)
-                .all(|t| t.input_schema.is_some())
-        );
+        assert!(import.servers.iter().flat_map(|s| &s.tools).all(|t| t.input_schema.is_some()));
     }
 
     #[test]

@@ -62,18 +62,9 @@ pub(crate) fn server(json: &RawValue, place: Place, schema_of: SchemaOf, found: 
     let summary = text(&fields, SERVER_SUMMARY, &mut notes);
     let url = url(&fields, &mut notes);
     found.warn_server(&name, notes);
-    let owner = Owner {
-        server: &name,
-        record: Place::Document,
-    };
+    let owner = Owner { server: &name, record: Place::Document };
     let tools = tools(&tools_json, owner, schema_of, found);
-    found.servers.push(Server {
-        name,
-        description,
-        summary,
-        url,
-        tools,
-    });
+    found.servers.push(Server { name, description, summary, url, tools });
 }
 
 fn with_tools(unfit: &Unfit, n_tools: usize) -> String {
@@ -90,10 +81,7 @@ pub(crate) fn tool_list<'a>(fields: &Fields<'a>, notes: &mut Notes) -> Vec<&'a R
         return Vec::new();
     };
     elements(json).unwrap_or_else(|| {
-        notes.add(format!(
-            "`tools` is {}, not an array: read as no tools",
-            Kind::of(json)
-        ));
+        notes.add(format!("`tools` is {}, not an array: read as no tools", Kind::of(json)));
         Vec::new()
     })
 }
@@ -155,11 +143,7 @@ fn tool(json: &RawValue, schema_of: SchemaOf, notes: &mut Notes) -> Result<Tool,
 fn name(fields: &Fields<'_>, keys: &[&str]) -> Result<String, Unfit> {
     let (_, json) = fields.first(keys).ok_or(Unfit::NoName)?;
     let name = string(json)?;
-    if name.is_empty() {
-        Err(Unfit::EmptyName)
-    } else {
-        Ok(name)
-    }
+    if name.is_empty() { Err(Unfit::EmptyName) } else { Ok(name) }
 }
 
 fn title(fields: &Fields<'_>, annotations: Option<&RawValue>, notes: &mut Notes) -> Option<String> {
@@ -199,10 +183,7 @@ fn cut(mut text: String, key: &str, notes: &mut Notes) -> String {
     if text.len() > MAX_TEXT_BYTES {
         let n_bytes = text.len();
         text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
-        notes.add(format!(
-            "`{key}` cut from {n_bytes} to {} bytes",
-            text.len()
-        ));
+        notes.add(format!("`{key}` cut from {n_bytes} to {} bytes", text.len()));
     }
     text
 }
@@ -221,9 +202,7 @@ fn odd_root(schema: &RawValue) -> Option<String> {
     let fields = Fields::of(schema).ok()?;
     let Some(root_type) = fields.get("type") else {
         let (keyword, _) = fields.first(&["anyOf", "oneOf", "allOf", "$ref"])?;
-        return Some(format!(
-            "its input schema has `{keyword}` in place of a type"
-        ));
+        return Some(format!("its input schema has `{keyword}` in place of a type"));
     };
     let types = elements(root_type).unwrap_or_else(|| vec![root_type]);
     let takes_object = types.iter().any(|name| name.get() == r#""object""#);
@@ -263,10 +242,7 @@ mod tests {
     }
 
     fn read(json: &str) -> Findings {
-        let mut found = Findings {
-            source: "s".to_owned(),
-            ..Findings::default()
-        };
+        let mut found = Findings { source: "s".to_owned(), ..Findings::default() };
         server(raw(json), Place::Position(4), declared_schema, &mut found);
         found
     }
@@ -303,11 +279,7 @@ mod tests {
                 ("position 5", "it is a string, not an object"),
             ]
         );
-        assert!(
-            rejects[4].1.starts_with("its name is not valid text: "),
-            "{}",
-            rejects[4].1
-        );
+        assert!(rejects[4].1.starts_with("its name is not valid text: "), "{}", rejects[4].1);
     }
 
     #[test]
@@ -344,10 +316,7 @@ mod tests {
     fn a_very_long_description_is_cut_between_characters() {
         let long = "é".repeat(10_000) + "x";
         let warning = "server `S`, tool `t`: `description` cut from 20002 to 16383 bytes";
-        let tool = check_tool(
-            &format!(r#"{{"name":"t","description":"a{long}"}}"#),
-            &[warning],
-        );
+        let tool = check_tool(&format!(r#"{{"name":"t","description":"a{long}"}}"#), &[warning]);
         assert_eq!(tool.description.len(), 16_383);
     }
 
@@ -356,10 +325,7 @@ mod tests {
         let tool = check_tool(r#"{"name":"t","annotations":{ "title":"Zip" }}"#, &[]);
         assert_eq!(tool.title.unwrap(), "Zip");
         assert_eq!(tool.annotations.unwrap().get(), r#"{ "title":"Zip" }"#);
-        let both = check_tool(
-            r#"{"name":"t","title":"Own","annotations":{"title":"Zip"}}"#,
-            &[],
-        );
+        let both = check_tool(r#"{"name":"t","title":"Own","annotations":{"title":"Zip"}}"#, &[]);
         assert_eq!(both.title.unwrap(), "Own");
     }
 
@@ -381,26 +347,17 @@ mod tests {
     #[test]
     fn a_schema_that_is_not_of_an_object_is_kept_and_flagged() {
         for (schema, warning) in [
-            (
-                r#"{ "type": "string" }"#,
-                r#"its input schema is of type "string": kept as it is"#,
-            ),
-            (
-                r#"{"anyOf":[]}"#,
-                "its input schema has `anyOf` in place of a type: kept as it is",
-            ),
+            (r#"{ "type": "string" }"#, r#"its input schema is of type "string": kept as it is"#),
+            (r#"{"anyOf":[]}"#, "its input schema has `anyOf` in place of a type: kept as it is"),
         ] {
             let warning = format!("server `S`, tool `t`: {warning}");
-            let tool = check_tool(
-                &format!(r#"{{"name":"t","inputSchema":{schema}}}"#),
-                &[&warning],
-            );
+            let tool =
+                check_tool(&format!(r#"{{"name":"t","inputSchema":{schema}}}"#), &[&warning]);
             assert_eq!(tool.input_schema.unwrap().get(), schema);
         }
-        for schema in [
-            r#"{"type":["object","null"]}"#,
-            r#"{"properties":{},"anyOf":[],"type":"object"}"#,
-        ] {
+        for schema in
+            [r#"{"type":["object","null"]}"#, r#"{"properties":{},"anyOf":[],"type":"object"}"#]
+        {
             check_tool(&format!(r#"{{"name":"t","inputSchema":{schema}}}"#), &[]);
         }
     }
@@ -408,10 +365,7 @@ mod tests {
     #[test]
     fn a_server_without_a_name_says_what_is_lost_with_it() {
         for (json, reason) in [
-            (
-                r#"{"tools":[{},{}]}"#,
-                "it has no name; its 2 tools are lost with it",
-            ),
+            (r#"{"tools":[{},{}]}"#, "it has no name; its 2 tools are lost with it"),
             (r#"{"name":""}"#, "its name is empty"),
             ("7", "it is a number, not an object"),
         ] {

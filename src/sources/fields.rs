@@ -186,10 +186,7 @@ mod tests {
     fn half_a_surrogate_pair_is_an_error_and_no_panic() {
         let message = string(raw(r#""a\ud800b""#)).unwrap_err().to_string();
         assert!(message.starts_with("not valid text: "), "{message}");
-        assert!(matches!(
-            Fields::of(raw(r#"{"\ud800":1}"#)),
-            Err(NoObject::Keys(_))
-        ));
+        assert!(matches!(Fields::of(raw(r#"{"\ud800":1}"#)), Err(NoObject::Keys(_))));
     }
 
     #[test]

@@ -38,12 +38,7 @@ impl Findings {
     }
 
     fn reject(&mut self, server: String, tool: Option<String>, reason: String) {
-        self.rejected.push(Reject {
-            source: self.source.clone(),
-            server,
-            tool,
-            reason,
-        });
+        self.rejected.push(Reject { source: self.source.clone(), server, tool, reason });
     }
 
     /// Passes on the notes about a server.
@@ -53,15 +48,11 @@ impl Findings {
 
     /// Passes on the notes about a tool.
     pub(crate) fn warn_tool(&mut self, server: &str, tool: &str, notes: Notes) {
-        self.warn(
-            &format!("server `{}`, tool `{}`", shown(server), shown(tool)),
-            notes,
-        );
+        self.warn(&format!("server `{}`, tool `{}`", shown(server), shown(tool)), notes);
     }
 
     fn warn(&mut self, who: &str, notes: Notes) {
-        self.warnings
-            .extend(notes.into_lines().map(|line| format!("{who}: {line}")));
+        self.warnings.extend(notes.into_lines().map(|line| format!("{who}: {line}")));
     }
 }
 
@@ -82,11 +73,8 @@ impl Notes {
     ///
     /// A carriage return goes without a word: every Windows file has them.
     pub(crate) fn clean(&mut self, text: &str) -> String {
-        let n_invisible = |text: &str| {
-            text.chars()
-                .filter(|&c| is_invisible(c) && c != '\r')
-                .count()
-        };
+        let n_invisible =
+            |text: &str| text.chars().filter(|&c| is_invisible(c) && c != '\r').count();
         let clean = clean_text(text);
         self.n_invisible += n_invisible(text) - n_invisible(&clean);
         clean
@@ -119,15 +107,9 @@ mod tests {
         let mut notes = Notes::default();
         assert_eq!(notes.clean("a\u{200B}b\u{1B}[31m"), "ab[31m");
         assert_eq!(notes.clean("\u{202E}c"), "c");
-        assert_eq!(
-            notes.clean("line\r\nline 👩\u{200D}💻"),
-            "line\nline 👩\u{200D}💻"
-        );
+        assert_eq!(notes.clean("line\r\nline 👩\u{200D}💻"), "line\nline 👩\u{200D}💻");
         let lines: Vec<_> = notes.into_lines().collect();
-        assert_eq!(
-            lines,
-            ["3 invisible or control characters removed from its text"]
-        );
+        assert_eq!(lines, ["3 invisible or control characters removed from its text"]);
     }
 
     #[test]

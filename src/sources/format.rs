@@ -37,9 +37,7 @@ impl Format {
 
     /// All formats and what they are, for a message.
     pub(crate) fn list() -> String {
-        Self::ALL
-            .map(|format| format!("`{format}` ({})", format.what()))
-            .join(", ")
+        Self::ALL.map(|format| format!("`{format}` ({})", format.what())).join(", ")
     }
 
     /// The format that a record is of for sure, if any.
@@ -91,12 +89,8 @@ impl FromStr for Format {
     type Err = UnknownFormat;
 
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        let known = Self::ALL
-            .into_iter()
-            .find(|format| format.to_string() == name);
-        known.ok_or_else(|| UnknownFormat {
-            name: name.to_owned(),
-        })
+        let known = Self::ALL.into_iter().find(|format| format.to_string() == name);
+        known.ok_or_else(|| UnknownFormat { name: name.to_owned() })
     }
 }
 

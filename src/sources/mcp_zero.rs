@@ -58,9 +58,7 @@ fn schema(fields: &Fields<'_>, notes: &mut Notes) -> Option<RawJson> {
 
 /// Parameters that already are a schema, as writers after the paper have it.
 fn is_schema(parameters: &Fields<'_>) -> bool {
-    parameters
-        .get("type")
-        .is_some_and(|json| json.get() == r#""object""#)
+    parameters.get("type").is_some_and(|json| json.get() == r#""object""#)
         && parameters.object("properties").is_some()
 }
 
@@ -76,11 +74,7 @@ struct Arguments<'a> {
 
 impl<'a> Arguments<'a> {
     fn of(parameters: &'a Fields<'_>, notes: &mut Notes) -> Self {
-        let mut arguments = Self {
-            r#type: "object",
-            properties: Vec::new(),
-            required: Vec::new(),
-        };
+        let mut arguments = Self { r#type: "object", properties: Vec::new(), required: Vec::new() };
         for (name, json) in last_of_each(parameters) {
             let (schema, required) = property(name, json, notes);
             arguments.properties.push((name, schema));
@@ -89,10 +83,7 @@ impl<'a> Arguments<'a> {
         arguments
     }
 
-    #[expect(
-        clippy::expect_used,
-        reason = "keys are strings and the values are JSON already"
-    )]
+    #[expect(clippy::expect_used, reason = "keys are strings and the values are JSON already")]
     fn to_json(&self) -> RawJson {
         to_raw_value(self).expect("strings and raw JSON can always be written")
     }
@@ -108,11 +99,7 @@ fn as_object<S: Serializer>(
 /// A repeated name would make a schema that no two readers read alike.
 fn last_of_each<'a>(fields: &'a Fields<'_>) -> Vec<(&'a str, &'a RawValue)> {
     let mut seen = HashSet::new();
-    let mut last: Vec<_> = fields
-        .iter()
-        .rev()
-        .filter(|(name, _)| seen.insert(*name))
-        .collect();
+    let mut last: Vec<_> = fields.iter().rev().filter(|(name, _)| seen.insert(*name)).collect();
     last.reverse();
     last
 }
@@ -126,10 +113,7 @@ fn property(name: &str, json: &RawValue, notes: &mut Notes) -> (RawJson, bool) {
         }
         Err(_) if Kind::of(json) == Kind::Object => (json.to_owned(), true),
         Err(problem) => {
-            notes.add(format!(
-                "parameter `{}` is {problem}: kept untyped",
-                shown(name)
-            ));
+            notes.add(format!("parameter `{}` is {problem}: kept untyped", shown(name)));
             (Parameter::untyped().to_json(), true)
         }
     }
@@ -156,11 +140,7 @@ mod tests {
         let text = format!(r#"{{"name":"S","tools":[{{"name":"t","parameter":{parameters}}}]}}"#);
         let import = parse("x.json", &text, None).unwrap();
         let found = import.servers[0].tools[0].input_schema.as_ref();
-        assert_eq!(
-            found.map_or("none", |schema| schema.get()),
-            schema,
-            "{parameters}"
-        );
+        assert_eq!(found.map_or("none", |schema| schema.get()), schema, "{parameters}");
         assert_eq!(import.warnings, warnings, "{parameters}");
     }
 
@@ -207,18 +187,13 @@ mod tests {
         let short = r#"{"name":"A","description":"d","summary":"s","tools":[{"name":"t","description":"x","parameter":{"q":"(string) Q"}}]}"#;
         let long = r#"{"server_name":"A","server_description":"d","server_summary":"s","tools":[{"tool_name":"t","tool_description":"x","parameters":{"q":"(string) Q"}}]}"#;
         for server in [short, long] {
-            for text in [
-                server.to_owned(),
-                format!("[{server}]"),
-                format!("{server}\n\n{server}\n"),
-            ] {
+            for text in
+                [server.to_owned(), format!("[{server}]"), format!("{server}\n\n{server}\n")]
+            {
                 let import = parse("x.json", &text, None).unwrap();
                 assert_eq!(import.format, Format::McpZero, "{text}");
                 let server = import.servers.last().unwrap();
-                assert_eq!(
-                    (server.name.as_str(), server.description.as_str()),
-                    ("A", "d")
-                );
+                assert_eq!((server.name.as_str(), server.description.as_str()), ("A", "d"));
                 assert_eq!(server.summary, "s");
                 let tool = &server.tools[0];
                 assert_eq!((tool.name.as_str(), tool.description.as_str()), ("t", "x"));
@@ -262,9 +237,7 @@ mod tests {
             for property in schema["properties"].as_object().unwrap().values() {
                 n_parameters += 1;
                 let kind = property.get("type").or(property.get("anyOf"));
-                *kinds
-                    .entry(kind.map_or("none".to_owned(), Value::to_string))
-                    .or_default() += 1;
+                *kinds.entry(kind.map_or("none".to_owned(), Value::to_string)).or_default() += 1;
             }
         }
         assert_eq!((n_parameters, n_required), (2942, 1975));
@@ -283,10 +256,7 @@ mod tests {
             (r#"["object","string"]"#, 3),
             (r#"["string","null"]"#, 6),
             (r#"["string","number"]"#, 4),
-            (
-                r#"[{"type":"string"},{"type":"array","items":{"type":"string"}}]"#,
-                3,
-            ),
+            (r#"[{"type":"string"},{"type":"array","items":{"type":"string"}}]"#, 3),
             ("none", 189),
         ];
         let kinds: Vec<_> = kinds.iter().map(|(kind, n)| (kind.as_str(), *n)).collect();
@@ -308,9 +278,6 @@ mod tests {
             return;
         };
         let import = read(&path, None).unwrap();
-        assert_eq!(
-            (import.servers[0].name.as_str(), n_tools(&import)),
-            ("Clock", 2)
-        );
+        assert_eq!((import.servers[0].name.as_str(), n_tools(&import)), ("Clock", 2));
     }
 }

@@ -32,12 +32,7 @@ pub fn merge(imports: Vec<(String, Import)>) -> Merged {
     let mut merged = Merged::default();
     let mut server_names = Names::default();
     for (source, import) in imports {
-        merged.warnings.extend(
-            import
-                .warnings
-                .iter()
-                .map(|line| format!("{source}: {line}")),
-        );
+        merged.warnings.extend(import.warnings.iter().map(|line| format!("{source}: {line}")));
         merged.rejected.extend(import.rejected);
         for mut server in import.servers {
             if let Some(old) = server_names.make_unique(&mut server.name) {
@@ -47,9 +42,7 @@ pub fn merge(imports: Vec<(String, Import)>) -> Merged {
                     shown(&server.name)
                 ));
             }
-            merged
-                .warnings
-                .extend(tell_tools_apart(&source, &mut server));
+            merged.warnings.extend(tell_tools_apart(&source, &mut server));
             merged.servers.push(server);
         }
     }
@@ -107,42 +100,25 @@ mod tests {
         let servers: Vec<_> = servers
             .iter()
             .map(|(name, tools)| {
-                let tools: Vec<_> = tools
-                    .iter()
-                    .map(|tool| serde_json::json!({"name": tool}))
-                    .collect();
+                let tools: Vec<_> =
+                    tools.iter().map(|tool| serde_json::json!({"name": tool})).collect();
                 serde_json::json!({"name": name, "tools": tools})
             })
             .collect();
-        parse(
-            "x",
-            &serde_json::json!({"servers": servers}).to_string(),
-            None,
-        )
-        .unwrap()
+        parse("x", &serde_json::json!({"servers": servers}).to_string(), None).unwrap()
     }
 
     fn server_names(merged: &Merged) -> Vec<&str> {
-        merged
-            .servers
-            .iter()
-            .map(|server| server.name.as_str())
-            .collect()
+        merged.servers.iter().map(|server| server.name.as_str()).collect()
     }
 
     #[test]
     fn a_repeated_name_is_another_one() {
         let first = import(&[("a", &["t", "T", "t", "t"]), ("a", &["t"])]);
-        let merged = merge(vec![
-            ("one".to_owned(), first),
-            ("two".to_owned(), import(&[("a", &[])])),
-        ]);
+        let merged =
+            merge(vec![("one".to_owned(), first), ("two".to_owned(), import(&[("a", &[])]))]);
         assert_eq!(server_names(&merged), ["a", "a #2", "a #3"]);
-        let tools: Vec<_> = merged.servers[0]
-            .tools
-            .iter()
-            .map(|t| t.name.as_str())
-            .collect();
+        let tools: Vec<_> = merged.servers[0].tools.iter().map(|t| t.name.as_str()).collect();
         assert_eq!(tools, ["t", "T", "t #2", "t #3"]);
         assert_eq!(
             merged.warnings,

@@ -29,11 +29,7 @@ impl Parameter {
     pub(crate) fn parse(text: &str) -> Self {
         let (head, text) = split_head(text.trim());
         let head = Head::parse(head);
-        let mut schema = head
-            .shape
-            .as_ref()
-            .map(Shape::to_schema)
-            .unwrap_or_default();
+        let mut schema = head.shape.as_ref().map(Shape::to_schema).unwrap_or_default();
         if let Some(default) = head.default {
             schema.insert("default".to_owned(), default);
         }
@@ -47,10 +43,7 @@ impl Parameter {
 
     /// A parameter of which only the name is known.
     pub(crate) fn untyped() -> Self {
-        Self {
-            schema: Map::new(),
-            required: true,
-        }
+        Self { schema: Map::new(), required: true }
     }
 
     /// Its JSON Schema as text.
@@ -63,10 +56,7 @@ impl Parameter {
 /// What the parentheses at the start hold, and the text after them.
 fn split_head(text: &str) -> (&str, &str) {
     let mut depth = 0;
-    for (index, c) in text
-        .char_indices()
-        .take_while(|(index, _)| *index < MAX_HEAD_BYTES)
-    {
+    for (index, c) in text.char_indices().take_while(|(index, _)| *index < MAX_HEAD_BYTES) {
         match c {
             '(' => depth += 1,
             ')' => depth -= 1,
@@ -163,16 +153,10 @@ impl<'a> Head<'a> {
 }
 
 fn default_text(clause: &str) -> Option<&str> {
-    [
-        "default:",
-        "default=",
-        "defaults to ",
-        "default is ",
-        "default ",
-    ]
-    .iter()
-    .find_map(|prefix| strip_prefix_ignoring_case(clause, prefix))
-    .map(str::trim)
+    ["default:", "default=", "defaults to ", "default is ", "default "]
+        .iter()
+        .find_map(|prefix| strip_prefix_ignoring_case(clause, prefix))
+        .map(str::trim)
 }
 
 #[cfg(test)]
@@ -200,14 +184,8 @@ mod tests {
     #[test]
     fn required_unless_it_says_optional() {
         check_required("(string) City", r#"{"type":"string","description":"City"}"#);
-        check_required(
-            "(Required, number) n",
-            r#"{"type":"number","description":"n"}"#,
-        );
-        check_required(
-            "(string, required) n",
-            r#"{"type":"string","description":"n"}"#,
-        );
+        check_required("(Required, number) n", r#"{"type":"number","description":"n"}"#);
+        check_required("(string, required) n", r#"{"type":"string","description":"n"}"#);
         check_required("(required) n", r#"{"description":"n"}"#);
         for head in [
             "Optional, string",
@@ -216,51 +194,27 @@ mod tests {
             "STRING OPTIONAL",
             "string, not required",
         ] {
-            check_optional(
-                &format!("({head}) n"),
-                r#"{"type":"string","description":"n"}"#,
-            );
+            check_optional(&format!("({head}) n"), r#"{"type":"string","description":"n"}"#);
         }
         check_optional("(optional)", "{}");
-        check_optional(
-            "(int) Optional. N",
-            r#"{"type":"integer","description":"Optional. N"}"#,
-        );
+        check_optional("(int) Optional. N", r#"{"type":"integer","description":"Optional. N"}"#);
         check_required("(required) Optional n", r#"{"description":"Optional n"}"#);
         check_optional("(Optional, required) n", r#"{"description":"n"}"#);
         check_optional(
             "(str | None, optional) n",
             r#"{"type":["string","null"],"description":"n"}"#,
         );
-        check_optional(
-            "(object or null) n",
-            r#"{"type":["object","null"],"description":"n"}"#,
-        );
+        check_optional("(object or null) n", r#"{"type":["object","null"],"description":"n"}"#);
     }
 
     #[test]
     fn a_default_is_kept_where_it_fits_the_type() {
-        check_optional(
-            "(optional, default: 300) s",
-            r#"{"default":300,"description":"s"}"#,
-        );
+        check_optional("(optional, default: 300) s", r#"{"default":300,"description":"s"}"#);
         check_optional("(optional, default: true)", r#"{"default":true}"#);
-        check_required(
-            "(number, default: 0.5)",
-            r#"{"type":"number","default":0.5}"#,
-        );
-        check_optional(
-            "(Optional, integer, default 5)",
-            r#"{"type":"integer","default":5}"#,
-        );
-        check_optional(
-            "(Optional, boolean, default True)",
-            r#"{"type":"boolean","default":true}"#,
-        );
-        check_required(
-            "(default: 'a', string)",
-            r#"{"type":"string","default":"a"}"#,
-        );
+        check_required("(number, default: 0.5)", r#"{"type":"number","default":0.5}"#);
+        check_optional("(Optional, integer, default 5)", r#"{"type":"integer","default":5}"#);
+        check_optional("(Optional, boolean, default True)", r#"{"type":"boolean","default":true}"#);
+        check_required("(default: 'a', string)", r#"{"type":"string","default":"a"}"#);
         check_required(
             "(string[], default: [\"a\", \"b\"])",
             r#"{"type":"array","items":{"type":"string"},"default":["a","b"]}"#,
@@ -281,22 +235,10 @@ mod tests {
 
     #[test]
     fn what_is_no_type_stays_with_the_text() {
-        check_required(
-            "(address/ENS) Who",
-            r#"{"description":"(address/ENS) Who"}"#,
-        );
-        check_optional(
-            "(Optional, DD/MM/YYYY) Day",
-            r#"{"description":"(DD/MM/YYYY) Day"}"#,
-        );
-        check_optional(
-            "(Optional, number, 0-4) P",
-            r#"{"type":"number","description":"(0-4) P"}"#,
-        );
-        check_required(
-            "(Creator[]) Who",
-            r#"{"type":"array","description":"(Creator[]) Who"}"#,
-        );
+        check_required("(address/ENS) Who", r#"{"description":"(address/ENS) Who"}"#);
+        check_optional("(Optional, DD/MM/YYYY) Day", r#"{"description":"(DD/MM/YYYY) Day"}"#);
+        check_optional("(Optional, number, 0-4) P", r#"{"type":"number","description":"(0-4) P"}"#);
+        check_required("(Creator[]) Who", r#"{"type":"array","description":"(Creator[]) Who"}"#);
         check_required(
             "(string: a-z or \") Mark",
             r#"{"type":"string","description":"(a-z or \") Mark"}"#,
@@ -309,10 +251,7 @@ mod tests {
             "(optional, default: relevance; allowed values: relevance, recent)",
             r#"{"default":"relevance","description":"allowed values: relevance, recent"}"#,
         );
-        check_required(
-            "(string, number) n",
-            r#"{"type":"string","description":"(number) n"}"#,
-        );
+        check_required("(string, number) n", r#"{"type":"string","description":"(number) n"}"#);
     }
 
     #[test]
@@ -328,10 +267,7 @@ mod tests {
         );
         let prose = format!("(see {}) Where", "x".repeat(MAX_HEAD_BYTES));
         check_required(&prose, &format!(r#"{{"description":"{prose}"}}"#));
-        check_required(
-            "(string (a URL)) Where",
-            r#"{"description":"(string (a URL)) Where"}"#,
-        );
+        check_required("(string (a URL)) Where", r#"{"description":"(string (a URL)) Where"}"#);
     }
 
     proptest! {

@@ -64,10 +64,7 @@ impl From<serde_json::Error> for BadLine {
         if let Some(end) = problem.rfind(" at line ") {
             problem.truncate(end);
         }
-        Self {
-            problem,
-            column: error.column(),
-        }
+        Self { problem, column: error.column() }
     }
 }
 
@@ -81,19 +78,13 @@ impl From<serde_json::Error> for BadLine {
 pub(crate) fn split(text: &str) -> Result<Records<'_>, serde_json::Error> {
     let text = text.trim_start_matches('\u{FEFF}');
     match serde_json::from_str::<&RawValue>(text) {
-        Ok(json) => Ok(Records {
-            good: spread(Place::Document, json).collect(),
-            bad: Vec::new(),
-        }),
+        Ok(json) => Ok(Records { good: spread(Place::Document, json).collect(), bad: Vec::new() }),
         Err(error) => lines(text).ok_or(error),
     }
 }
 
 fn lines(text: &str) -> Option<Records<'_>> {
-    let mut records = Records {
-        good: Vec::new(),
-        bad: Vec::new(),
-    };
+    let mut records = Records { good: Vec::new(), bad: Vec::new() };
     let mut n_good = 0;
     for (index, line) in text.lines().enumerate() {
         // A mark may stand in the middle where files were joined.
@@ -119,18 +110,10 @@ fn spread(place: Place, json: &RawValue) -> impl Iterator<Item = Record<'_>> {
     let is_object = |json: &&RawValue| Kind::of(json) == Kind::Object;
     let items = elements(json).filter(|items| in_document || items.iter().any(is_object));
     let whole = items.is_none().then_some(Record { place, json });
-    let items = items
-        .into_iter()
-        .flatten()
-        .enumerate()
-        .map(move |(index, json)| Record {
-            place: if in_document {
-                Place::Position(index + 1)
-            } else {
-                place
-            },
-            json,
-        });
+    let items = items.into_iter().flatten().enumerate().map(move |(index, json)| Record {
+        place: if in_document { Place::Position(index + 1) } else { place },
+        json,
+    });
     whole.into_iter().chain(items)
 }
 
@@ -140,21 +123,14 @@ mod tests {
 
     fn check(text: &str, expected: &[(Place, &str)]) {
         let records = split(text).unwrap();
-        let found: Vec<_> = records
-            .good
-            .iter()
-            .map(|r| (r.place, r.json.get()))
-            .collect();
+        let found: Vec<_> = records.good.iter().map(|r| (r.place, r.json.get())).collect();
         assert_eq!(found, expected, "{text}");
     }
 
     #[test]
     fn a_document_is_one_record_and_an_array_as_many_as_it_holds() {
         check(" {\"a\" : 1}\r\n", &[(Place::Document, "{\"a\" : 1}")]);
-        check(
-            "[{}, 7]",
-            &[(Place::Position(1), "{}"), (Place::Position(2), "7")],
-        );
+        check("[{}, 7]", &[(Place::Position(1), "{}"), (Place::Position(2), "7")]);
         check("[]", &[]);
     }
 
@@ -176,21 +152,12 @@ mod tests {
         assert_eq!(records.good.len(), 2);
         let (place, problem) = &records.bad[0];
         assert_eq!(*place, Place::Line(2));
-        assert_eq!(
-            problem.to_string(),
-            "it is not JSON: EOF while parsing a value, column 5"
-        );
+        assert_eq!(problem.to_string(), "it is not JSON: EOF while parsing a value, column 5");
     }
 
     #[test]
     fn a_broken_document_is_not_taken_for_lines() {
-        for text in [
-            "{\n\"a\": [\n{},\n{}\n]\n",
-            "hello",
-            "{",
-            "1\n2\n",
-            "[\n{}\nx\n]",
-        ] {
+        for text in ["{\n\"a\": [\n{},\n{}\n]\n", "hello", "{", "1\n2\n", "[\n{}\nx\n]"] {
             assert!(split(text).is_err(), "{text}");
         }
     }

@@ -76,11 +76,7 @@ impl Shape {
     /// `['integer', 'string']`: a JSON Schema type list, as Python prints it.
     fn of_quoted_names(names: &str) -> Self {
         let names = split_outside_brackets(names, &[',']);
-        Self::one_of(
-            names
-                .iter()
-                .map(|name| unquoted(name).map_or(Self::Any, Self::of)),
-        )
+        Self::one_of(names.iter().map(|name| unquoted(name).map_or(Self::Any, Self::of)))
     }
 
     /// `List[str]`, `Dict[str, Any]`, `Optional[int]`, `Array<string>`.
@@ -88,9 +84,7 @@ impl Shape {
         match (outer, word(outer)) {
             ("optional", _) => Self::one_of([Self::of(inner), Self::Plain("null")]),
             ("union", _) => Self::one_of(
-                split_outside_brackets(inner, &[','])
-                    .iter()
-                    .map(|text| Self::of(text)),
+                split_outside_brackets(inner, &[',']).iter().map(|text| Self::of(text)),
             ),
             (_, Some("array")) => Self::List(Box::new(Self::of(inner))),
             (_, Some("object")) => Self::Plain("object"),
@@ -105,23 +99,13 @@ impl Shape {
                 distinct.push(member);
             }
         }
-        if distinct.len() == 1 {
-            distinct.remove(0)
-        } else {
-            Self::OneOf(distinct)
-        }
+        if distinct.len() == 1 { distinct.remove(0) } else { Self::OneOf(distinct) }
     }
 
     fn literals(names: &[&str]) -> Self {
-        let names = names
-            .iter()
-            .map(|name| unquoted(name).unwrap_or(name).to_owned());
+        let names = names.iter().map(|name| unquoted(name).unwrap_or(name).to_owned());
         let names: Vec<_> = names.filter(|name| !name.is_empty()).collect();
-        if names.len() < 2 {
-            Self::Any
-        } else {
-            Self::Literals(names)
-        }
+        if names.len() < 2 { Self::Any } else { Self::Literals(names) }
     }
 
     fn is_fully_known(&self) -> bool {
@@ -188,13 +172,9 @@ impl Shape {
                 as_string(text).filter(|value| names.iter().any(|name| value == name))
             }
             Self::OneOf(members) => {
-                let (strings, others): (Vec<_>, Vec<_>) = members
-                    .iter()
-                    .partition(|member| **member == Self::Plain("string"));
-                others
-                    .iter()
-                    .chain(&strings)
-                    .find_map(|member| member.value_of(text))
+                let (strings, others): (Vec<_>, Vec<_>) =
+                    members.iter().partition(|member| **member == Self::Plain("string"));
+                others.iter().chain(&strings).find_map(|member| member.value_of(text))
             }
         }
     }
@@ -224,9 +204,7 @@ fn literal(text: &str) -> Option<Value> {
 
 fn as_string(text: &str) -> Option<Value> {
     let text = unquoted(text).unwrap_or(text);
-    let is_nothing = ["none", "null"]
-        .iter()
-        .any(|word| text.eq_ignore_ascii_case(word));
+    let is_nothing = ["none", "null"].iter().any(|word| text.eq_ignore_ascii_case(word));
     (!is_nothing).then(|| Value::String(text.to_owned()))
 }
 
@@ -243,9 +221,7 @@ fn is_of_type(value: &Value, name: &str) -> bool {
 }
 
 fn unquoted(text: &str) -> Option<&str> {
-    ['"', '\'', '`']
-        .iter()
-        .find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote))
+    ['"', '\'', '`'].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote))
 }
 
 /// Splits `outer[inner]` or `outer<inner>`.
@@ -279,9 +255,7 @@ pub(crate) fn split_outside_brackets<'a>(text: &'a str, separators: &[char]) -> 
 /// What follows an ASCII prefix, in whatever case it is written.
 pub(crate) fn strip_prefix_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let start = text.get(..prefix.len())?;
-    start
-        .eq_ignore_ascii_case(prefix)
-        .then(|| &text[prefix.len()..])
+    start.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
 }
 
 #[cfg(test)]
@@ -290,35 +264,19 @@ mod tests {
 
     fn check(text: &str, schema: &str, unread: Option<&str>) {
         let (shape, rest) = Shape::parse(text);
-        assert_eq!(
-            Value::Object(shape.to_schema()).to_string(),
-            schema,
-            "{text}"
-        );
+        assert_eq!(Value::Object(shape.to_schema()).to_string(), schema, "{text}");
         assert_eq!(rest, unread, "{text}");
     }
 
     #[test]
     fn the_type_words_of_several_languages_are_known() {
         for (words, name) in [
-            (
-                vec!["string", "String", "str", "bytes", "str | bytes"],
-                "string",
-            ),
+            (vec!["string", "String", "str", "bytes", "str | bytes"], "string"),
             (vec!["int", "integer", "INT"], "integer"),
             (vec!["number", "float"], "number"),
             (vec!["bool", "boolean"], "boolean"),
             (vec!["array", "list", "List"], "array"),
-            (
-                vec![
-                    "object",
-                    "dict",
-                    "dictionary",
-                    "Dict[str, Any]",
-                    "JSON object",
-                ],
-                "object",
-            ),
+            (vec!["object", "dict", "dictionary", "Dict[str, Any]", "JSON object"], "object"),
         ] {
             for word in words {
                 check(word, &format!(r#"{{"type":"{name}"}}"#), None);
@@ -329,30 +287,12 @@ mod tests {
     #[test]
     fn lists_know_their_items() {
         let strings = r#"{"type":"array","items":{"type":"string"}}"#;
-        for text in [
-            "string[]",
-            "array of strings",
-            "list of str",
-            "List[str]",
-            "Array<string>",
-        ] {
+        for text in ["string[]", "array of strings", "list of str", "List[str]", "Array<string>"] {
             check(text, strings, None);
         }
-        check(
-            "string[][]",
-            &format!(r#"{{"type":"array","items":{strings}}}"#),
-            None,
-        );
-        check(
-            "2D array",
-            r#"{"type":"array","items":{"type":"array"}}"#,
-            None,
-        );
-        check(
-            "list of dict",
-            r#"{"type":"array","items":{"type":"object"}}"#,
-            None,
-        );
+        check("string[][]", &format!(r#"{{"type":"array","items":{strings}}}"#), None);
+        check("2D array", r#"{"type":"array","items":{"type":"array"}}"#, None);
+        check("list of dict", r#"{"type":"array","items":{"type":"object"}}"#, None);
         check("PublicKey[]", r#"{"type":"array"}"#, Some("PublicKey[]"));
     }
 
@@ -361,11 +301,7 @@ mod tests {
         check("str | None", r#"{"type":["string","null"]}"#, None);
         check("Optional[int]", r#"{"type":["integer","null"]}"#, None);
         check("list or string", r#"{"type":["array","string"]}"#, None);
-        check(
-            "['integer', 'string']",
-            r#"{"type":["integer","string"]}"#,
-            None,
-        );
+        check("['integer', 'string']", r#"{"type":["integer","string"]}"#, None);
         check(
             "string | string[]",
             r#"{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]}"#,
@@ -377,36 +313,15 @@ mod tests {
 
     #[test]
     fn quoted_alternatives_are_the_values_themselves() {
-        check(
-            r#""a" | "b""#,
-            r#"{"type":"string","enum":["a","b"]}"#,
-            None,
-        );
-        check(
-            "enum: person | brand",
-            r#"{"type":"string","enum":["person","brand"]}"#,
-            None,
-        );
-        check(
-            "enum: 'x' | 'y'",
-            r#"{"type":"string","enum":["x","y"]}"#,
-            None,
-        );
+        check(r#""a" | "b""#, r#"{"type":"string","enum":["a","b"]}"#, None);
+        check("enum: person | brand", r#"{"type":"string","enum":["person","brand"]}"#, None);
+        check("enum: 'x' | 'y'", r#"{"type":"string","enum":["x","y"]}"#, None);
         check("enum: a", "{}", Some("enum: a"));
     }
 
     #[test]
     fn unknown_words_claim_nothing() {
-        for text in [
-            "PublicKey",
-            "address/ENS",
-            "0-4",
-            "DD/MM/YYYY",
-            "datetime",
-            "[x]",
-            "of",
-            "",
-        ] {
+        for text in ["PublicKey", "address/ENS", "0-4", "DD/MM/YYYY", "datetime", "[x]", "of", ""] {
             check(text, "{}", Some(text));
         }
         check("string: a-z", r#"{"type":"string"}"#, Some("a-z"));

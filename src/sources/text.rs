@@ -58,12 +58,12 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, EncodingError> {
         [0xEF, 0xBB, 0xBF, rest @ ..] => utf8(rest, 3),
         [0xFF, 0xFE, rest @ ..] => utf16(rest, Utf16::LittleEndian).map(Cow::Owned),
         [0xFE, 0xFF, rest @ ..] => utf16(rest, Utf16::BigEndian).map(Cow::Owned),
-        [first, 0, ..] if *first != 0 => Err(EncodingError::Unmarked {
-            encoding: Utf16::LittleEndian,
-        }),
-        [0, second, ..] if *second != 0 => Err(EncodingError::Unmarked {
-            encoding: Utf16::BigEndian,
-        }),
+        [first, 0, ..] if *first != 0 => {
+            Err(EncodingError::Unmarked { encoding: Utf16::LittleEndian })
+        }
+        [0, second, ..] if *second != 0 => {
+            Err(EncodingError::Unmarked { encoding: Utf16::BigEndian })
+        }
         _ => utf8(bytes, 0),
     }
 }
@@ -71,16 +71,11 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, EncodingError> {
 fn utf8(bytes: &[u8], mark_bytes: usize) -> Result<Cow<'_, str>, EncodingError> {
     std::str::from_utf8(bytes)
         .map(Cow::Borrowed)
-        .map_err(|error| EncodingError::Utf8 {
-            offset: mark_bytes + error.valid_up_to(),
-        })
+        .map_err(|error| EncodingError::Utf8 { offset: mark_bytes + error.valid_up_to() })
 }
 
 fn utf16(bytes: &[u8], encoding: Utf16) -> Result<String, EncodingError> {
-    let bad = |offset| EncodingError::Utf16 {
-        encoding,
-        offset: 2 + offset,
-    };
+    let bad = |offset| EncodingError::Utf16 { encoding, offset: 2 + offset };
     let (pairs, odd_byte) = bytes.as_chunks::<2>();
     let units = pairs.iter().map(|pair| match encoding {
         Utf16::LittleEndian => u16::from_le_bytes(*pair),
@@ -93,11 +88,7 @@ fn utf16(bytes: &[u8], encoding: Utf16) -> Result<String, EncodingError> {
         offset += 2 * character.len_utf16();
         text.push(character);
     }
-    if odd_byte.is_empty() {
-        Ok(text)
-    } else {
-        Err(bad(offset))
-    }
+    if odd_byte.is_empty() { Ok(text) } else { Err(bad(offset)) }
 }
 
 #[cfg(test)]
@@ -112,10 +103,7 @@ mod tests {
             Utf16::LittleEndian => unit.to_le_bytes(),
             Utf16::BigEndian => unit.to_be_bytes(),
         };
-        std::iter::once(0xFEFF)
-            .chain(text.encode_utf16())
-            .flat_map(to_bytes)
-            .collect()
+        std::iter::once(0xFEFF).chain(text.encode_utf16()).flat_map(to_bytes).collect()
     }
 
     proptest! {
@@ -139,33 +127,17 @@ mod tests {
     #[test]
     fn a_bad_byte_is_named_by_its_place_in_the_file() {
         assert_eq!(decode(b"ab\xFFc"), Err(EncodingError::Utf8 { offset: 2 }));
-        assert_eq!(
-            decode(b"\xEF\xBB\xBFab\xFFc"),
-            Err(EncodingError::Utf8 { offset: 5 })
-        );
+        assert_eq!(decode(b"\xEF\xBB\xBFab\xFFc"), Err(EncodingError::Utf8 { offset: 5 }));
     }
 
     #[test]
     fn utf16_without_a_mark_is_named() {
         let little = &utf16_bytes("{}", Utf16::LittleEndian)[2..];
         let big = &utf16_bytes("{}", Utf16::BigEndian)[2..];
-        assert_eq!(
-            decode(little),
-            Err(EncodingError::Unmarked {
-                encoding: Utf16::LittleEndian
-            })
-        );
-        assert_eq!(
-            decode(big),
-            Err(EncodingError::Unmarked {
-                encoding: Utf16::BigEndian
-            })
-        );
+        assert_eq!(decode(little), Err(EncodingError::Unmarked { encoding: Utf16::LittleEndian }));
+        assert_eq!(decode(big), Err(EncodingError::Unmarked { encoding: Utf16::BigEndian }));
         let message = decode(little).unwrap_err().to_string();
-        assert!(
-            message.contains("UTF-16LE without a byte order mark"),
-            "{message}"
-        );
+        assert!(message.contains("UTF-16LE without a byte order mark"), "{message}");
     }
 
     #[test]
@@ -173,21 +145,9 @@ mod tests {
         let encoding = Utf16::LittleEndian;
         let mut half_unit = utf16_bytes("{}", encoding);
         half_unit.push(0x7D);
-        assert_eq!(
-            decode(&half_unit),
-            Err(EncodingError::Utf16 {
-                encoding,
-                offset: 6
-            })
-        );
+        assert_eq!(decode(&half_unit), Err(EncodingError::Utf16 { encoding, offset: 6 }));
         let unpaired = [0xFF, 0xFE, b'{', 0, 0x00, 0xD8, b'}', 0];
-        assert_eq!(
-            decode(&unpaired),
-            Err(EncodingError::Utf16 {
-                encoding,
-                offset: 4
-            })
-        );
+        assert_eq!(decode(&unpaired), Err(EncodingError::Utf16 { encoding, offset: 4 }));
     }
 
     #[test]
@@ -198,10 +158,7 @@ mod tests {
             };
             let bytes = fs_err::read(path).unwrap();
             let text = decode(&bytes).unwrap();
-            assert!(
-                text.starts_with(r#"{"mcpServers":{"gamma""#),
-                "{name}: {text}"
-            );
+            assert!(text.starts_with(r#"{"mcpServers":{"gamma""#), "{name}: {text}");
         }
     }
 }

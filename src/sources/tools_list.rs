@@ -24,9 +24,7 @@ const META_SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// Whether a record is a message of the protocol, or a bare answer, for sure.
 pub(crate) fn recognises(fields: &Fields<'_>) -> bool {
     fields.get("jsonrpc").is_some()
-        || fields
-            .object("result")
-            .is_some_and(|result| is_answer(&result))
+        || fields.object("result").is_some_and(|result| is_answer(&result))
         || (is_answer(fields) && fields.first(&["name", "server_name"]).is_none())
 }
 
@@ -44,12 +42,7 @@ fn is_answer(fields: &Fields<'_>) -> bool {
 /// A server that introduces itself owns the pages that follow; pages before
 /// any introduction belong to a server named `stem`.
 pub(crate) fn import(records: &[Record<'_>], stem: &str, found: &mut Findings) {
-    let mut capture = Capture {
-        stem,
-        sessions: Vec::new(),
-        by_name: HashMap::new(),
-        current: 0,
-    };
+    let mut capture = Capture { stem, sessions: Vec::new(), by_name: HashMap::new(), current: 0 };
     for record in records {
         match Fields::of(record.json) {
             Ok(message) => {
@@ -76,20 +69,12 @@ struct Capture<'a> {
 impl Capture<'_> {
     /// Takes down who the server is, if an answer says so.
     fn introduce(&mut self, answer: &Fields<'_>, found: &mut Findings) {
-        let in_meta = || {
-            answer
-                .object("_meta")
-                .and_then(|meta| meta.object(META_SERVER_INFO))
-        };
+        let in_meta = || answer.object("_meta").and_then(|meta| meta.object(META_SERVER_INFO));
         let Some(info) = answer.object("serverInfo").or_else(in_meta) else {
             return;
         };
-        let name = info
-            .first(&["name", "title"])
-            .and_then(|(_, json)| string(json).ok());
-        let name = name
-            .filter(|name| !name.is_empty())
-            .unwrap_or_else(|| self.stem.to_owned());
+        let name = info.first(&["name", "title"]).and_then(|(_, json)| string(json).ok());
+        let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| self.stem.to_owned());
         self.turn_to(&name).describe(&info, answer, found);
     }
 
@@ -122,15 +107,8 @@ struct Session {
 
 impl Session {
     fn new(name: &str) -> Self {
-        let server = Server {
-            name: name.to_owned(),
-            ..Server::default()
-        };
-        Self {
-            server,
-            n_pages: 0,
-            has_more: false,
-        }
+        let server = Server { name: name.to_owned(), ..Server::default() };
+        Self { server, n_pages: 0, has_more: false }
     }
 
     /// The first introduction counts; protocol 2026-07-28 repeats it.
@@ -146,10 +124,7 @@ impl Session {
         } else if server.summary.is_empty() && server.description != instructions {
             server.summary = instructions;
         }
-        server.url = server
-            .url
-            .take()
-            .or_else(|| string(info.get("websiteUrl")?).ok());
+        server.url = server.url.take().or_else(|| string(info.get("websiteUrl")?).ok());
         found.warn_server(&server.name, notes);
     }
 
@@ -157,17 +132,10 @@ impl Session {
         let mut notes = Notes::default();
         let list = tool_list(answer, &mut notes);
         found.warn_server(&self.server.name, notes);
-        let owner = Owner {
-            server: &self.server.name,
-            record,
-        };
-        self.server
-            .tools
-            .extend(tools(&list, owner, declared_schema, found));
+        let owner = Owner { server: &self.server.name, record };
+        self.server.tools.extend(tools(&list, owner, declared_schema, found));
         self.n_pages += 1;
-        self.has_more = answer
-            .get("nextCursor")
-            .is_some_and(|cursor| cursor.get() != r#""""#);
+        self.has_more = answer.get("nextCursor").is_some_and(|cursor| cursor.get() != r#""""#);
     }
 
     fn close(self, found: &mut Findings) {
@@ -202,11 +170,7 @@ mod tests {
     }
 
     fn names(import: &Import) -> Vec<(&str, Vec<&str>)> {
-        import
-            .servers
-            .iter()
-            .map(|server| (server.name.as_str(), tools_of(server)))
-            .collect()
+        import.servers.iter().map(|server| (server.name.as_str(), tools_of(server))).collect()
     }
 
     fn tools_of(server: &Server) -> Vec<&str> {
@@ -225,11 +189,9 @@ mod tests {
     #[test]
     fn a_bare_answer_is_named_by_its_file() {
         let bare = json!({"tools": tools_named(&["a", "b"])}).to_string();
-        for text in [
-            bare.clone(),
-            format!("[{bare}]"),
-            answer(json!({"tools": tools_named(&["a", "b"])})),
-        ] {
+        for text in
+            [bare.clone(), format!("[{bare}]"), answer(json!({"tools": tools_named(&["a", "b"])}))]
+        {
             let import = read_as_tools_list("dumps/clock.tools.json", &text);
             assert_eq!(names(&import), [("clock.tools", vec!["a", "b"])]);
             assert!(import.warnings.is_empty());
@@ -240,10 +202,8 @@ mod tests {
     fn a_session_is_one_server_with_the_tools_of_all_pages() {
         let messages = [
             json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}).to_string(),
-            answer(
-                json!({"serverInfo": {"name": "clock", "title": "Clock", "websiteUrl": "u"},
-                "instructions": "Tells the time.", "capabilities": {"tools": {}}}),
-            ),
+            answer(json!({"serverInfo": {"name": "clock", "title": "Clock", "websiteUrl": "u"},
+                "instructions": "Tells the time.", "capabilities": {"tools": {}}})),
             answer(json!({"tools": tools_named(&["a", "b"]), "nextCursor": "p2"})),
             json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}).to_string(),
             answer(json!({"tools": tools_named(&["c"])})),
@@ -263,17 +223,9 @@ mod tests {
             let info = json!({"serverInfo": {"name": name}});
             [answer(info), answer(json!({"tools": tools_named(&[tool])}))].join("\n")
         };
-        let text = [
-            session("one", "a"),
-            session("two", "b"),
-            session("one", "c"),
-        ]
-        .join("\n");
+        let text = [session("one", "a"), session("two", "b"), session("one", "c")].join("\n");
         let import = read_as_tools_list("x.jsonl", &text);
-        assert_eq!(
-            names(&import),
-            [("one", vec!["a", "c"]), ("two", vec!["b"])]
-        );
+        assert_eq!(names(&import), [("one", vec!["a", "c"]), ("two", vec!["b"])]);
     }
 
     #[test]
@@ -293,10 +245,7 @@ mod tests {
     fn what_a_capture_lacks_is_said() {
         let text = answer(json!({"serverInfo": {"name": "mute"}}));
         let import = read_as_tools_list("x.jsonl", &text);
-        assert_eq!(
-            import.warnings,
-            ["server `mute`: no tools/list answer of it is in the source"]
-        );
+        assert_eq!(import.warnings, ["server `mute`: no tools/list answer of it is in the source"]);
         let text = answer(json!({"tools": [], "nextCursor": "more"}));
         let import = read_as_tools_list("x.jsonl", &text);
         let warning =
@@ -313,12 +262,8 @@ mod tests {
         ];
         let import = read_as_tools_list("x.jsonl", &text.join("\n"));
         assert_eq!(names(&import), [("clock", vec!["a", "b"])]);
-        let place = |n: usize| {
-            (
-                import.rejected[n].server.as_str(),
-                import.rejected[n].tool.as_deref(),
-            )
-        };
+        let place =
+            |n: usize| (import.rejected[n].server.as_str(), import.rejected[n].tool.as_deref());
         assert_eq!(place(0), ("line 2", None));
         assert_eq!(place(1), ("clock", Some("line 3, position 2")));
     }
@@ -330,17 +275,9 @@ mod tests {
             ("live-mcp-server-git.jsonl", "mcp-git", 12),
             ("live-mcp-server-time.jsonl", "mcp-time", 2),
             ("live-server-everything.jsonl", "mcp-servers/everything", 13),
-            (
-                "live-server-filesystem.jsonl",
-                "secure-filesystem-server",
-                14,
-            ),
+            ("live-server-filesystem.jsonl", "secure-filesystem-server", 14),
             ("live-server-memory.jsonl", "memory-server", 9),
-            (
-                "live-server-sequential-thinking.jsonl",
-                "sequential-thinking-server",
-                1,
-            ),
+            ("live-server-sequential-thinking.jsonl", "sequential-thinking-server", 1),
             (
                 "spec-2026-07-28-ListToolsResult-tools-list-with-cursor-and-ttl.json",
                 "spec-2026-07-28-ListToolsResult-tools-list-with-cursor-and-ttl",
@@ -354,10 +291,7 @@ mod tests {
             assert_eq!(import.format, Format::ToolsList, "{file}");
             assert_eq!(import.servers.len(), 1, "{file}");
             assert_eq!(
-                (
-                    import.servers[0].name.as_str(),
-                    import.servers[0].tools.len()
-                ),
+                (import.servers[0].name.as_str(), import.servers[0].tools.len()),
                 (server, n_tools)
             );
             assert_eq!(import.rejected, [], "{file}");
@@ -380,11 +314,7 @@ mod tests {
                 import.warnings
             );
             for tool in tools {
-                assert!(
-                    text.contains(tool.input_schema.as_ref().unwrap().get()),
-                    "{}",
-                    tool.name
-                );
+                assert!(text.contains(tool.input_schema.as_ref().unwrap().get()), "{}", tool.name);
             }
         }
     }
@@ -399,13 +329,6 @@ mod tests {
         );
         let import = read_as_tools_list("x.json", &text);
         assert_eq!(names(&import), [("x", vec!["deep", "wide", "fine"])]);
-        assert_eq!(
-            import.servers[0].tools[0]
-                .input_schema
-                .as_ref()
-                .unwrap()
-                .get(),
-            deep
-        );
+        assert_eq!(import.servers[0].tools[0].input_schema.as_ref().unwrap().get(), deep);
     }
 }

@@ -1,0 +1,217 @@
+//! Search by words: BM25 over what a tool is called, says and takes.
+//!
+//! Owns one file, `lexical.safetensors`: a tantivy index of one segment whose
+//! document n is tool n, packed file by file into tensors of bytes. tantivy is
+//! the best-kept search library of the language: block-max WAND, compressed
+//! postings and checked files are some ten thousand lines that nobody should
+//! write again.
+
+mod pack;
+mod terms;
+
+use terms::terms;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use memmap2::Mmap;
+use tantivy::collector::TopDocs;
+use tantivy::directory::{Directory, RamDirectory};
+use tantivy::query::{BooleanQuery, EnableScoring, Occur, Query, TermQuery};
+use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
+use tantivy::tokenizer::{PreTokenizedString, Token};
+use tantivy::{DocSet, ReloadPolicy, Searcher, SingleSegmentIndexWriter, TantivyDocument, Term};
+
+use super::IndexError;
+use crate::catalog::ToolId;
+
+/// Memory of the writer; tantivy refuses less than 15 MB.
+const WRITER_BYTES: usize = 64_000_000;
+
+/// Terms of a request that are looked up; the rest adds nothing but time.
+const MAX_QUERY_TERMS: usize = 64;
+
+const FIELD: &str = "text";
+
+/// The words of all tools of a generation, open for search.
+pub struct Lexical {
+    path: PathBuf,
+    searcher: Searcher,
+    field: Field,
+}
+
+/// The file for `texts`, one per tool in id order.
+pub(super) fn build<'a>(texts: impl Iterator<Item = &'a str>) -> Result<Vec<u8>, IndexError> {
+    let failed = |error: tantivy::TantivyError| IndexError::Words {
+        path: PathBuf::from(FIELD),
+        source: Box::new(error),
+    };
+    let ram = RamDirectory::create();
+    let (schema, field) = schema();
+    let mut writer: SingleSegmentIndexWriter = tantivy::Index::builder()
+        .schema(schema)
+        .single_segment_index_writer(ram.clone(), WRITER_BYTES)
+        .map_err(failed)?;
+    for text in texts {
+        let mut document = TantivyDocument::default();
+        document.add_pre_tokenized_text(field, pre_tokenized(text));
+        writer.add_document(document).map_err(failed)?;
+    }
+    let index = writer.finalize().map_err(failed)?;
+    let mut names = index.directory().list_managed_files();
+    names.insert(PathBuf::from("meta.json"));
+    pack::pack(&ram, names)
+}
+
+impl Lexical {
+    /// Opens the packed index of `file`, mapped from `path`.
+    pub(super) fn open(path: &Path, file: &Arc<Mmap>) -> Result<Self, IndexError> {
+        let failed = |error: tantivy::TantivyError| IndexError::Words {
+            path: path.to_owned(),
+            source: Box::new(error),
+        };
+        let directory: Box<dyn Directory> = Box::new(pack::Pack::open(path, file)?);
+        let index = tantivy::Index::open(directory).map_err(failed)?;
+        let field = index.schema().get_field(FIELD).map_err(failed)?;
+        let reader = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .try_into()
+            .map_err(failed)?;
+        Ok(Self { path: path.to_owned(), searcher: reader.searcher(), field })
+    }
+
+    /// The `n` best tools for the words of `text`, by BM25 (k1 1.2, b 0.75),
+    /// best first; tools that share no word are absent.
+    ///
+    /// # Errors
+    /// Fails when the file is damaged.
+    pub fn best(&self, text: &str, n: usize) -> Result<Vec<(ToolId, f32)>, IndexError> {
+        let query = self.query(text);
+        if n == 0 {
+            return Ok(Vec::new());
+        }
+        let hits = self
+            .searcher
+            .search(&query, &TopDocs::with_limit(n).order_by_score())
+            .map_err(|error| self.failed(error))?;
+        Ok(hits.into_iter().map(|(score, address)| (ToolId(address.doc_id), score)).collect())
+    }
+
+    /// BM25 of each of `tools` (ascending) for the words of `text`; 0 without
+    /// a common word.
+    ///
+    /// # Errors
+    /// Fails when the file is damaged.
+    pub fn scores(&self, text: &str, tools: &[ToolId]) -> Result<Vec<f32>, IndexError> {
+        let mut scores = vec![0.0; tools.len()];
+        let Some(segment) = self.searcher.segment_readers().first() else {
+            return Ok(scores);
+        };
+        let scoring = EnableScoring::enabled_from_searcher(&self.searcher);
+        let scorer =
+            self.query(text).weight(scoring).and_then(|weight| weight.scorer(segment, 1.0));
+        let mut scorer = scorer.map_err(|error| self.failed(error))?;
+        for (tool, score) in tools.iter().zip(&mut scores) {
+            if scorer.doc() < tool.0 {
+                scorer.seek(tool.0);
+            }
+            if scorer.doc() == tool.0 {
+                *score = scorer.score();
+            }
+        }
+        Ok(scores)
+    }
+
+    fn query(&self, text: &str) -> BooleanQuery {
+        let mut words = terms(text);
+        words.sort();
+        words.dedup();
+        words.truncate(MAX_QUERY_TERMS);
+        let clause = |word: &String| -> (Occur, Box<dyn Query>) {
+            let term = Term::from_field_text(self.field, word);
+            (Occur::Should, Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)))
+        };
+        BooleanQuery::new(words.iter().map(clause).collect())
+    }
+
+    fn failed(&self, error: tantivy::TantivyError) -> IndexError {
+        IndexError::Words { path: self.path.clone(), source: Box::new(error) }
+    }
+}
+
+impl std::fmt::Debug for Lexical {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lexical").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+fn schema() -> (Schema, Field) {
+    let mut schema = Schema::builder();
+    let indexing = TextFieldIndexing::default()
+        .set_index_option(IndexRecordOption::WithFreqs)
+        .set_fieldnorms(true);
+    let field = schema.add_text_field(FIELD, TextOptions::default().set_indexing_options(indexing));
+    (schema.build(), field)
+}
+
+fn pre_tokenized(text: &str) -> PreTokenizedString {
+    let token = |(position, text): (usize, String)| Token { position, text, ..Token::default() };
+    let tokens = terms(text).into_iter().enumerate().map(token).collect();
+    PreTokenizedString { text: String::new(), tokens }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::index::read::map;
+
+    const TEXTS: [&str; 5] = [
+        "github create_issue: Open a new issue in a repository",
+        "github listIssues: Lists the issues of a repository",
+        "weather get_forecast: 天気予報を取得します",
+        "",
+        "pdf-tools extractText: Extracts text from a PDF",
+    ];
+
+    fn open(texts: &[&str]) -> (tempfile::NamedTempFile, Lexical) {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&build(texts.iter().copied()).unwrap()).unwrap();
+        let mapped = Arc::new(map(file.path()).unwrap());
+        let lexical = Lexical::open(file.path(), &mapped).unwrap();
+        (file, lexical)
+    }
+
+    fn check(query: &str, expected: &[u32]) {
+        let (_file, lexical) = open(&TEXTS);
+        let hits = lexical.best(query, 10).unwrap();
+        let ids: Vec<u32> = hits.iter().map(|(tool, _)| tool.0).collect();
+        assert_eq!(ids, expected, "{query}");
+        let all: Vec<ToolId> = (0..5).map(ToolId).collect();
+        let scores = lexical.scores(query, &all).unwrap();
+        for (tool, score) in hits {
+            assert!((scores[tool.row()] - score).abs() < 1e-5);
+        }
+        let n_scored = scores.iter().filter(|score| **score > 0.0).count();
+        assert_eq!(n_scored, expected.len());
+    }
+
+    #[test]
+    fn words_find_tools_across_spellings() {
+        check("creating issues", &[0, 1]);
+        check("list issue", &[1, 0]);
+        check("extract text", &[4]);
+        check("天気", &[2]);
+        check("zebra kind", &[]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn an_index_without_tools_finds_nothing() {
+        let (_file, lexical) = open(&[]);
+        assert_eq!(lexical.best("issue", 5).unwrap(), []);
+        assert_eq!(lexical.scores("issue", &[]).unwrap(), Vec::<f32>::new());
+    }
+}

@@ -1,0 +1,138 @@
+//! Making a generation live: temporary folder, fsync, rename, swap.
+//!
+//! Owns the order of steps that makes a crash at any point harmless: the old
+//! generation stays valid until `CURRENT` has been replaced.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::format::{CURRENT, MANIFEST, MANIFEST_SHA256};
+use super::write::{sha256_hex, to_json};
+use super::{IndexError, Manifest};
+
+/// Writes the folder under a temporary name, then renames it, then `CURRENT`.
+///
+/// Fails with the first file that cannot be written; then nothing is left of
+/// the new generation, and the live one stays.
+pub(super) fn publish(
+    dir: &Path,
+    manifest: &Manifest,
+    files: &[(&str, Vec<u8>)],
+) -> Result<(), IndexError> {
+    let name = format!("gen-{}", manifest.generation);
+    let temporary = dir.join(format!("{name}.tmp"));
+    let manifest = to_json("manifest", manifest)?;
+    let checksum = format!("{}  {MANIFEST}\n", sha256_hex(&manifest)).into_bytes();
+    let all = files
+        .iter()
+        .map(|(name, bytes)| (*name, bytes.as_slice()))
+        .chain([(MANIFEST, manifest.as_slice()), (MANIFEST_SHA256, checksum.as_slice())]);
+    let done = write_folder(&temporary, all)
+        .and_then(|()| rename(&temporary, &dir.join(&name)))
+        .and_then(|()| write_file(&dir.join("CURRENT.tmp"), format!("{name}\n").as_bytes()))
+        .and_then(|()| rename(&dir.join("CURRENT.tmp"), &dir.join(CURRENT)));
+    if done.is_err() {
+        // What was begun goes; if even that fails, the next build removes it.
+        for leftover in [&temporary, &dir.join(&name)] {
+            remove_logged(leftover);
+        }
+        remove_logged(&dir.join("CURRENT.tmp"));
+        return done;
+    }
+    sync_folder(dir)
+}
+
+fn write_folder<'a>(
+    folder: &Path,
+    files: impl Iterator<Item = (&'a str, &'a [u8])>,
+) -> Result<(), IndexError> {
+    fs_err::create_dir_all(folder).map_err(|source| IndexError::Write {
+        path: folder.to_owned(),
+        bytes: 0,
+        source,
+    })?;
+    for (name, bytes) in files {
+        write_file(&folder.join(name), bytes)?;
+    }
+    sync_folder(folder)
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), IndexError> {
+    let written = fs_err::File::create(path).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.map_err(|source| IndexError::Write {
+        path: path.to_owned(),
+        bytes: bytes.len() as u64,
+        source,
+    })
+}
+
+fn rename(from: &Path, to: &Path) -> Result<(), IndexError> {
+    fs_err::rename(from, to).map_err(|source| IndexError::Write {
+        path: to.to_owned(),
+        bytes: 0,
+        source,
+    })
+}
+
+/// Makes renames in `folder` survive a power cut.
+fn sync_folder(folder: &Path) -> Result<(), IndexError> {
+    if cfg!(unix) {
+        fs_err::File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(|source| IndexError::Write { path: folder.to_owned(), bytes: 0, source })?;
+    }
+    Ok(())
+}
+
+/// Generations in `dir`, ascending.
+pub(super) fn generations(dir: &Path) -> Vec<u64> {
+    let Ok(entries) = fs_err::read_dir(dir) else {
+        return Vec::new();
+    };
+    let mut found: Vec<u64> = entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_prefix("gen-")?.parse().ok())
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+pub(super) fn newest_generation(dir: &Path) -> Option<u64> {
+    generations(dir).last().copied()
+}
+
+/// Temporary files of a build that was killed.
+pub(super) fn remove_leftovers(dir: &Path) -> Result<(), IndexError> {
+    let failed = |source| IndexError::Read { path: dir.to_owned(), source };
+    for entry in fs_err::read_dir(dir).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "tmp") {
+            remove_logged(&path);
+        }
+    }
+    Ok(())
+}
+
+/// Keeps the new generation and the one that was live before it.
+pub(super) fn forget_old(dir: &Path, new: u64, before: Option<u64>) {
+    for generation in generations(dir) {
+        if generation != new && Some(generation) != before {
+            remove_logged(&dir.join(format!("gen-{generation}")));
+        }
+    }
+}
+
+fn remove_logged(path: &Path) {
+    let removed = if path.is_dir() {
+        fs_err::remove_dir_all(path)
+    } else if path.exists() {
+        fs_err::remove_file(path)
+    } else {
+        Ok(())
+    };
+    if let Err(error) = removed {
+        tracing::warn!(%error, "cannot remove a leftover of an earlier build");
+    }
+}

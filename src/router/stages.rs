@@ -1,0 +1,90 @@
+//! Index and vectors → rankings: which matrices, which recipe, which stages.
+
+use super::error::RouteError;
+use super::queries::{Texts, Vectors};
+use super::{Options, RankingMode};
+use crate::catalog::ToolId;
+use crate::index::Index;
+use crate::index::IndexError;
+use crate::index::Lexical;
+use crate::index::Matrix;
+use crate::rank::Corpus;
+use crate::rank::Query;
+use crate::rank::Ranking;
+use crate::rank::Recipe;
+use crate::rank::Words;
+use crate::rank::{self};
+
+/// The recipe of a ranking mode.
+pub(super) fn recipe(ranking: RankingMode) -> Recipe {
+    match ranking {
+        RankingMode::Scout => rank::SCOUT,
+        RankingMode::McpZero => rank::MCP_ZERO,
+    }
+}
+
+/// The matrices that a ranking mode reads.
+pub(super) fn corpus(index: &Index, ranking: RankingMode) -> Result<Corpus<'_>, RouteError> {
+    let (servers, tools): (&[Matrix], Matrix) = match ranking {
+        RankingMode::Scout => (
+            &[Matrix::ServerDescription, Matrix::ServerSummary, Matrix::ServerDigest],
+            Matrix::ToolText,
+        ),
+        RankingMode::McpZero => {
+            (&[Matrix::ServerDescription, Matrix::ServerSummary], Matrix::ToolDescription)
+        }
+    };
+    let no_paper = || IndexError::NoPaperVectors { dir: index.dir().to_owned() };
+    Ok(Corpus {
+        server_texts: servers.iter().filter_map(|kind| index.matrix(*kind)).collect(),
+        tool_text: index.matrix(tools).ok_or_else(no_paper)?,
+        tool_server: index.tool_server(),
+    })
+}
+
+/// One ranking per request; room is left for the names to be passed over.
+pub(super) fn rank_all(
+    index: &Index,
+    texts: &[Texts],
+    vectors: &Vectors,
+    options: &Options,
+) -> Result<Vec<Ranking>, RouteError> {
+    let corpus = corpus(index, options.ranking)?;
+    let recipe = recipe(options.ranking);
+    let limit = options.top_k + options.exclude.len();
+    let one = |texts: &Texts| {
+        let query = query(texts, vectors);
+        let lexical = index.lexical();
+        let n_words = match query {
+            Query::WordsOnly => limit,
+            _ => recipe.n_owner_words,
+        };
+        let best = lexical.best(&texts.words, n_words)?;
+        let score_of = |tools: &[ToolId]| scores(lexical, &texts.words, tools);
+        let words = Words { best: &best, score_of: &score_of };
+        Ok(rank::rank(&corpus, query, words, &recipe, limit))
+    };
+    texts.iter().map(one).collect()
+}
+
+fn query<'a>(texts: &Texts, vectors: &'a Vectors) -> Query<'a> {
+    let vector = |text: &Option<String>| Some(vectors.get(text.as_ref()?)?.as_slice());
+    if vectors.lacks(texts) {
+        return Query::WordsOnly;
+    }
+    match (vector(&texts.server), vector(&texts.tool)) {
+        (Some(server), Some(tool)) => Query::Both { server, tool, joint: vector(&texts.joint) },
+        (None, Some(tool)) => Query::ToolOnly(tool),
+        (Some(server), None) => Query::ServerOnly(server),
+        (None, None) => Query::WordsOnly,
+    }
+}
+
+/// A damaged file costs the second opinion, not the answer; it was verified
+/// when the index was opened.
+fn scores(lexical: &Lexical, words: &str, tools: &[ToolId]) -> Vec<f32> {
+    lexical.scores(words, tools).unwrap_or_else(|error| {
+        tracing::error!("{error}");
+        vec![0.0; tools.len()]
+    })
+}
