@@ -3,6 +3,7 @@
 mod build;
 mod models;
 mod names;
+mod ranking;
 mod reply;
 mod route;
 mod schemas;

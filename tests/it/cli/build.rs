@@ -140,6 +140,20 @@ fn an_update_keeps_the_options_of_the_build() {
 }
 
 #[test]
+fn sources_are_remembered_wherever_the_build_ran() {
+    let world = World::empty();
+    let folder = world.home().join("a folder é");
+    std::fs::create_dir(&folder).unwrap();
+    world.write("a folder é/source.json", TOWN);
+    let mut command = world.command("index build --model stand-in --from source.json --out here");
+    stdout_of(command.current_dir(&folder), 0);
+    let index = folder.join("here");
+    let mut command = world.command("index update");
+    let said = stdout_of(command.arg(index).current_dir(world.home()), 0);
+    assert!(said.starts_with("nothing changed"), "{said}");
+}
+
+#[test]
 fn an_update_without_its_source_fails_and_the_index_stays() {
     let world = World::of(TOWN);
     std::fs::remove_file(world.home().join("source.json")).unwrap();

@@ -6,12 +6,8 @@ use serde_json::Value;
 
 use super::{TOWN, names};
 use crate::support::World;
-use crate::support::home;
-use crate::support::pull_model;
 use crate::support::run;
-use crate::support::sample;
 use crate::support::stdout_of;
-use crate::support::toolscout;
 
 /// Keys that must, and keys that may stand in an object.
 #[track_caller]
@@ -28,11 +24,15 @@ fn check_keys(object: &Value, must: &[&str], may: &[&str]) {
 
 /// The shape of DESIGN, section 1; the scores must obey the formula.
 #[track_caller]
-fn check_shape(reply: &Value) {
+pub(super) fn check_shape(reply: &Value) {
     check_keys(reply, &["requests", "matches", "omitted"], &["next_cursor"]);
     assert!(reply["omitted"].is_u64());
     for request in reply["requests"].as_array().unwrap() {
-        check_keys(request, &["server", "tool", "abstained"], &["confidence", "nearest", "note"]);
+        check_keys(
+            request,
+            &["server", "tool", "abstained"],
+            &["confidence", "nearest", "note"],
+        );
         assert!(request["abstained"].is_boolean());
         assert!(request["server"].is_string() || request["server"].is_null());
         assert!(request["tool"].is_string() || request["tool"].is_null());
@@ -101,11 +101,17 @@ fn the_order_follows_the_score_and_in_the_paper_that_is_the_formula() {
     ] {
         let reply = world.json(line);
         let matches = reply["matches"].as_array().unwrap();
-        let scores: Vec<f64> = matches.iter().map(|one| one["score"].as_f64().unwrap()).collect();
+        let scores: Vec<f64> = matches
+            .iter()
+            .map(|one| one["score"].as_f64().unwrap())
+            .collect();
         assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
         // More than four digits: nothing was rounded on the way.
         let long = |score: &f64| score.to_string().len() > 7;
-        assert!(scores.iter().filter(|score| long(score)).count() > 3, "{scores:?}");
+        assert!(
+            scores.iter().filter(|score| long(score)).count() > 3,
+            "{scores:?}"
+        );
         if line.contains("mcp-zero") {
             for one in matches {
                 assert_eq!(one["score"], one["dense_score"]);
@@ -168,7 +174,9 @@ fn json_on_stdout_survives_warnings_and_logs() {
 fn quiet_leaves_only_data() {
     let world = World::empty();
     let source = world.write("source.json", TOWN);
-    let output = run(world.command("index build --quiet --model stand-in --from").arg(source));
+    let output = run(world
+        .command("index build --quiet --model stand-in --from")
+        .arg(source));
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
     assert!(!output.stdout.is_empty());
@@ -177,8 +185,9 @@ fn quiet_leaves_only_data() {
 /// More than a pipe holds, so that the writer must notice.
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    let properties: Vec<String> =
-        (0..4_000).map(|n| format!(r#""property_number_{n}":{{"type":"string"}}"#)).collect();
+    let properties: Vec<String> = (0..4_000)
+        .map(|n| format!(r#""property_number_{n}":{{"type":"string"}}"#))
+        .collect();
     let world = World::of(&format!(
         r#"{{"servers":[{{"name":"s","tools":[{{"name":"song","input_schema":{{"properties":{{{}}}}}}}]}}]}}"#,
         properties.join(",")
@@ -195,47 +204,5 @@ fn a_reader_that_goes_away_is_no_error() {
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{line}");
         assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{line}");
-    }
-}
-
-#[test]
-fn the_demo_finds_the_obvious_tools_with_the_real_model() {
-    pull_model();
-    let before = home().join("index/default").exists();
-    let shown = stdout_of(toolscout(&home()).arg("demo"), 0);
-    for text in [
-        "trackboard__createIssue",
-        "team-chat__search_messages",
-        "densha-annai__search_route",
-        "% saved",
-    ] {
-        assert!(shown.contains(text), "{text} is not in\n{shown}");
-    }
-    let stdout = stdout_of(toolscout(&home()).args(["demo", "--json"]), 0);
-    let replies: Vec<Value> = serde_json::from_str(&stdout).unwrap();
-    let bests: Vec<&str> = replies.iter().map(|reply| names(reply)[0]).collect();
-    assert_eq!(bests[..2], ["trackboard__createIssue", "team-chat__search_messages"]);
-    assert!(bests[2].starts_with("densha-annai"), "{bests:?}");
-    assert_eq!(home().join("index/default").exists(), before);
-}
-
-#[test]
-fn the_real_model_finds_tools_by_meaning() {
-    pull_model();
-    let world = World::empty();
-    std::os::unix::fs::symlink(home().join("models"), world.home().join("models")).unwrap();
-    stdout_of(world.command("index build --paper --from").arg(sample()), 0);
-    for (server, tool, expected) in [
-        ("Email", "write to somebody", "mail__send_email"),
-        ("meteorology", "will it rain next week", "weather__get_forecast"),
-        ("relational database", "run SQL that reads", "postgres__query"),
-    ] {
-        for ranking in ["scout", "mcp-zero"] {
-            let mut command = world.command("route --json --ranking");
-            command.args([ranking, "--server", server, "--tool", tool]);
-            let reply: Value = serde_json::from_str(&stdout_of(&mut command, 0)).unwrap();
-            check_shape(&reply);
-            assert!(names(&reply).contains(&expected), "{tool}: {:?}", names(&reply));
-        }
     }
 }
