@@ -11,6 +11,7 @@ use crate::embed::Embedder;
 use crate::error::Fault;
 use crate::index::Index;
 use crate::index::IndexError;
+use crate::index::Manifest;
 use crate::index::Surface;
 use crate::router::Ask;
 use crate::router::Options;
@@ -19,8 +20,8 @@ use crate::router::Routed;
 use crate::router::Router;
 use crate::surface;
 
-/// Makes the embedder of a given name.
-pub type Loader = Box<dyn Fn(&str) -> anyhow::Result<Arc<dyn Embedder>> + Send + Sync>;
+/// Makes the embedder that an index was built with.
+pub type Loader = Box<dyn Fn(&Manifest) -> anyhow::Result<Arc<dyn Embedder>> + Send + Sync>;
 
 /// Everything a session needs, shared by all of them.
 pub struct Engine {
@@ -38,6 +39,14 @@ struct Live {
     generation: String,
     embedder: Arc<dyn Embedder>,
     router: Router,
+}
+
+impl Live {
+    /// The same model at the same place.
+    fn is_embedded_like(&self, manifest: &Manifest) -> bool {
+        *self.embedder.identity() == manifest.embedder
+            && self.router.index().manifest().remote == manifest.remote
+    }
 }
 
 /// Why there is no router.
@@ -156,10 +165,10 @@ impl Engine {
     fn embedder(&self, before: Option<&Live>) -> Result<Arc<dyn Embedder>, EngineError> {
         let wanted = Index::open(&self.dir)
             .or_else(|_| Index::open_sound(&self.dir).map(|(index, _)| index))?;
-        let wanted = &wanted.manifest().embedder;
+        let wanted = wanted.manifest();
         match before {
-            Some(live) if live.embedder.identity() == wanted => Ok(Arc::clone(&live.embedder)),
-            _ => (self.load_embedder)(&wanted.model).map_err(EngineError::Embedder),
+            Some(live) if live.is_embedded_like(wanted) => Ok(Arc::clone(&live.embedder)),
+            _ => (self.load_embedder)(wanted).map_err(EngineError::Embedder),
         }
     }
 }
