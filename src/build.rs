@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 use crate::embed::EmbedError;
 use crate::embed::Embedder;
+use crate::embed::Identity;
+use crate::embed::RemoteModel;
 use crate::error::Fault;
 use crate::index::BuildLock;
 use crate::index::Draft;
@@ -37,6 +39,8 @@ pub struct Plan {
     pub dir: PathBuf,
     /// Also embed tool descriptions alone, for the paper's ranking.
     pub paper: bool,
+    /// Recorded with the index: where its model answers, if it is not a local one.
+    pub remote: Option<RemoteModel>,
 }
 
 /// What a caller may show while a build runs.
@@ -117,11 +121,11 @@ pub fn build(
     Ok(Outcome { written, n_texts })
 }
 
-/// The plan that made the index in `dir`, to be run again.
+/// The plan that made the index in `dir`, to be run again, and its model.
 ///
 /// # Errors
 /// Fails when there is no index or its manifest names an unknown format.
-pub fn recorded_plan(dir: &Path) -> Result<(Plan, String), BuildError> {
+pub fn recorded_plan(dir: &Path) -> Result<(Plan, Identity), BuildError> {
     let manifest = index::Index::recorded(dir)?;
     let sources = manifest
         .sources
@@ -131,8 +135,9 @@ pub fn recorded_plan(dir: &Path) -> Result<(Plan, String), BuildError> {
             Ok((PathBuf::from(&source.path), format))
         })
         .collect::<Result<_, BuildError>>()?;
-    let plan = Plan { sources, dir: dir.to_owned(), paper: manifest.paper };
-    Ok((plan, manifest.embedder.model))
+    let (paper, remote) = (manifest.paper, manifest.remote);
+    let plan = Plan { sources, dir: dir.to_owned(), paper, remote };
+    Ok((plan, manifest.embedder))
 }
 
 fn import(
@@ -202,6 +207,7 @@ fn draft(
         matrices: embedded.matrices,
         absent: embedded.absent,
         embedder: embedder.identity().clone(),
+        remote: plan.remote.clone(),
         runtime: embedder.runtime().to_owned(),
         sources,
         rejected: merged.rejected,

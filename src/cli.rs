@@ -100,6 +100,9 @@ pub enum IndexCommand {
     Update {
         /// Index directory [default: --index]
         dir: Option<PathBuf>,
+        /// Where the model of the index answers.
+        #[command(flatten)]
+        place: EmbedPlace,
     },
     /// Counts, model, sources, sizes, rejects
     Inspect {
@@ -122,15 +125,36 @@ pub struct Build {
     /// Where to [default: --index]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Embedding model
+    /// Embedding model: a local one, or the name it has at --embed-url
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
+    /// Base URL of an OpenAI-compatible API that embeds, such as `https://api.openai.com/v1`
+    #[arg(long, value_name = "URL", requires = "model")]
+    pub embed_url: Option<String>,
+    /// Length of the vectors to ask that API for [default: the model's own]
+    #[arg(long, value_name = "N", requires = "embed_url", value_parser = clap::value_parser!(u16).range(1..))]
+    pub dimensions: Option<u16>,
+    /// Environment variable with its key [default: `OPENAI_API_KEY`; none on this machine]
+    #[arg(long, value_name = "VAR", requires = "embed_url")]
+    pub embed_key_env: Option<String>,
     /// Format of the sources instead of recognising it: catalog, mcp-zero, tools-list
     #[arg(long, value_name = "NAME", value_parser = ["catalog", "mcp-zero", "tools-list"])]
     pub format: Option<String>,
     /// Also embed tool descriptions alone, which `--ranking mcp-zero` needs
     #[arg(long)]
     pub paper: bool,
+}
+
+/// Where the remote model of an index answers now; an index with a local
+/// model has no use for it.
+#[derive(Args, Clone, Debug)]
+pub struct EmbedPlace {
+    /// Base URL at which the remote model of the index answers [default: as recorded]
+    #[arg(long, env = "TOOLSCOUT_EMBED_URL", value_name = "URL", hide_env_values = true)]
+    pub embed_url: Option<String>,
+    /// Environment variable with its key [default: as recorded, on the recorded host]
+    #[arg(long, value_name = "VAR")]
+    pub embed_key_env: Option<String>,
 }
 
 /// `toolscout route …`
@@ -160,6 +184,9 @@ pub struct Route {
     /// Show every part of every score, and why each server was looked at
     #[arg(long)]
     pub explain: bool,
+    /// Where the model of the index answers.
+    #[command(flatten)]
+    pub place: EmbedPlace,
 }
 
 /// `toolscout serve …`
@@ -168,6 +195,9 @@ pub struct Serve {
     /// Which algorithm
     #[arg(long, value_enum, default_value_t = RankingArg::Scout, value_name = "NAME")]
     pub ranking: RankingArg,
+    /// Where the model of the index answers.
+    #[command(flatten)]
+    pub place: EmbedPlace,
 }
 
 /// Detail levels.

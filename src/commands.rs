@@ -4,6 +4,7 @@
 //! to stderr.
 
 mod demo;
+mod embedder;
 mod index;
 mod models;
 mod progress;
@@ -11,20 +12,10 @@ mod route;
 mod serve;
 mod terminal;
 
-use std::path::Path;
-use std::sync::Arc;
-
-use anyhow::Context;
-
 use crate::cli::Cli;
 use crate::cli::Command;
 use crate::cli::RankingArg;
 use crate::config::Config;
-use crate::embed::CachedEmbedder;
-use crate::embed::Embedder;
-use crate::embed::OnnxEmbedder;
-use crate::embed::StandInEmbedder;
-use crate::models as model_room;
 use crate::router::RankingMode;
 
 /// How a command ended well.
@@ -50,26 +41,6 @@ pub fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Serve(arguments) => serve::run(&config, &arguments)?,
     }
     Ok(Outcome::Done)
-}
-
-/// The embedder called `name`, with the cache before it.
-fn load_embedder(config: &Config, name: &str) -> anyhow::Result<Arc<dyn Embedder>> {
-    load_embedder_from(&config.models, &config.cache, name)
-}
-
-fn load_embedder_from(
-    models: &Path,
-    cache: &Path,
-    name: &str,
-) -> anyhow::Result<Arc<dyn Embedder>> {
-    if name == StandInEmbedder::NAME {
-        return Ok(Arc::new(CachedEmbedder::new(StandInEmbedder::default(), cache)));
-    }
-    let store = model_room::ModelStore::new(models);
-    let model = model_room::find(name)?;
-    let embedder =
-        OnnxEmbedder::load(&store, model).with_context(|| format!("cannot load model `{name}`"))?;
-    Ok(Arc::new(CachedEmbedder::new(embedder, cache)))
 }
 
 impl From<RankingArg> for RankingMode {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 
 use crate::cli::Global;
+use crate::secret::Secret;
 
 /// Validated settings, passed down by reference.
 #[derive(Clone, Debug)]
@@ -41,6 +42,14 @@ impl Config {
             json: global.json,
         })
     }
+}
+
+/// The content of an environment variable that holds a key; `None` if there is none.
+#[must_use]
+pub fn secret(variable: &str) -> Option<Secret> {
+    #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
+    let given = std::env::var_os(variable)?;
+    Secret::new(&given.to_string_lossy())
 }
 
 fn home() -> anyhow::Result<PathBuf> {

@@ -6,10 +6,12 @@
 
 mod cache;
 mod onnx;
+mod remote;
 mod stand_in;
 
 pub use cache::CachedEmbedder;
 pub use onnx::OnnxEmbedder;
+pub use remote::{KeyState, Limits, RemoteEmbedder, RemoteError, RemoteModel};
 pub use stand_in::StandInEmbedder;
 
 use std::path::PathBuf;
@@ -180,6 +182,9 @@ pub enum EmbedError {
         #[source]
         source: fastembed::Error,
     },
+    /// The remote model gives no vectors.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     /// A file cannot be read.
     #[error(transparent)]
     Io(#[from] std::io::Error),
@@ -191,6 +196,7 @@ impl EmbedError {
     pub fn fault(&self) -> Fault {
         match self {
             Self::Inference { .. } => Fault::Bug,
+            Self::Remote(error) => error.fault(),
             _ => Fault::Environment,
         }
     }

@@ -186,6 +186,7 @@ mod tests {
                 ("tool_text".to_owned(), Absent { no_text: 0, bad_vector: 1 }),
             ]),
             embedder: Identity { dim: 2, ..StandInEmbedder::default().identity().clone() },
+            remote: None,
             runtime: "any".to_owned(),
             sources: Vec::new(),
             rejected: Vec::new(),

@@ -18,6 +18,7 @@ pub mod rank;
 pub mod reply;
 pub mod request;
 pub mod router;
+pub mod secret;
 pub mod serve;
 pub mod sources;
 pub mod surface;

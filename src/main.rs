@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use toolscout::cli::Cli;
 use toolscout::commands::{self, Outcome};
+use toolscout::embed::RemoteError;
 use toolscout::error::Fault;
 use toolscout::router::RouteError;
 use toolscout::telemetry;
@@ -38,8 +39,11 @@ fn survive_file_size_limit() {
     }
 }
 
-/// A request that cannot be understood is bad usage; all else has failed.
+/// A request or a flag that cannot be understood is bad usage; all else has failed.
 fn exit_code(error: &anyhow::Error) -> u8 {
+    if error.downcast_ref().map(RemoteError::fault) == Some(Fault::Caller) {
+        return BAD_USAGE;
+    }
     match error.downcast_ref::<RouteError>() {
         Some(RouteError::Index(_)) | None => FAILED,
         Some(error) if error.fault() == Fault::Caller => BAD_USAGE,

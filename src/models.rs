@@ -32,6 +32,9 @@ use crate::models::manifest::Runtime;
 use crate::models::manifest::RuntimeFile;
 use crate::models::manifest::manifest;
 
+/// Whether ONNX Runtime is part of this program; then no library file is needed.
+pub const RUNTIME_IS_INSIDE: bool = cfg!(not(feature = "runtime-library"));
+
 /// The folder that holds the runtime library and the models of this machine.
 ///
 /// A model lies in `ROOT/NAME/`, the library in `ROOT/onnxruntime-VERSION-OS-ARCH/`.
@@ -152,8 +155,9 @@ impl ModelStore {
     }
 
     /// What must be there to run a model: the library first, then the model.
-    pub(crate) fn folders(&self, model: &Model) -> Result<[Folder; 2]> {
-        Ok([self.runtime_folder()?, self.model_folder(model)])
+    pub(crate) fn folders(&self, model: &Model) -> Result<Vec<Folder>> {
+        let model = self.model_folder(model);
+        if RUNTIME_IS_INSIDE { Ok(vec![model]) } else { Ok(vec![self.runtime_folder()?, model]) }
     }
 
     /// The manifest's entry for this machine.

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::embedder::Choice;
 use super::terminal::{print, print_json, remark};
-use super::{index, load_embedder, models, route};
+use super::{embedder, index, models, route};
 use crate::build::Plan;
 use crate::config::Config;
 use crate::index::Index;
@@ -30,11 +31,12 @@ pub(super) fn run(config: &Config) -> anyhow::Result<()> {
     let model = model_room::find(model_room::default_model())?;
     models::pull(config, &ModelStore::new(&config.models), model, None)?;
     let sources = vec![(sample(config)?, None)];
-    let plan = Plan { sources, dir: config.sample_index.clone(), paper: true };
-    index::build(config, &plan, &model.name)?;
+    let plan = Plan { sources, dir: config.sample_index.clone(), paper: true, remote: None };
+    let choice = Choice::local(&model.name);
+    index::build(config, &plan, &choice)?;
     let (opened, _) = Index::open_sound(&plan.dir)?;
     let surface = opened.surface()?;
-    let router = Router::new(Arc::new(opened), load_embedder(config, &model.name)?)?;
+    let router = Router::new(Arc::new(opened), embedder::load(config, &choice)?)?;
     let (mut replies, mut n_reply_tokens) = (Vec::new(), 0);
     for request in REQUESTS {
         let options = Options { detail: Detail::Schema, ..Options::default() };

@@ -6,14 +6,16 @@ use std::time::Instant;
 use indicatif::ProgressBar;
 use serde_json::json;
 
+use super::embedder::Choice;
 use super::terminal::{print, print_json, remark, size, table};
-use super::{load_embedder, progress};
+use super::{embedder, progress};
 use crate::build::Event;
 use crate::build::Plan;
 use crate::build::{self};
 use crate::cli::Build;
 use crate::cli::IndexCommand;
 use crate::config::Config;
+use crate::embed::RemoteModel;
 use crate::index::Index;
 use crate::index::Written;
 use crate::models;
@@ -28,11 +30,16 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
         IndexCommand::Build(arguments) => {
             let model = arguments.model.clone();
             let plan = plan(config, arguments)?;
-            build_and_report(config, &plan, model.as_deref().unwrap_or(models::default_model()))
+            let choice = match &plan.remote {
+                Some(remote) => Choice::Remote(remote.clone(), None),
+                None => Choice::local(model.as_deref().unwrap_or(models::default_model())),
+            };
+            build_and_report(config, &plan, &choice)
         }
-        IndexCommand::Update { dir } => {
+        IndexCommand::Update { dir, place } => {
             let (plan, model) = build::recorded_plan(&at(dir))?;
-            build_and_report(config, &plan, &model)
+            let choice = Choice::recorded(&model, plan.remote.as_ref(), &place)?;
+            build_and_report(config, &plan, &choice)
         }
         IndexCommand::Inspect { dir } => inspect(config, &Index::open(&at(dir))?),
         IndexCommand::Verify { dir } => verify(config, &at(dir)),
@@ -40,17 +47,34 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
 }
 
 fn plan(config: &Config, arguments: Build) -> anyhow::Result<Plan> {
-    let format = arguments.format.map(|name| name.parse()).transpose()?;
+    let format = arguments.format.as_deref().map(str::parse).transpose()?;
+    let remote = remote(&arguments)?;
     Ok(Plan {
         sources: arguments.from.into_iter().map(|path| (path, format)).collect(),
         dir: arguments.out.unwrap_or_else(|| config.index.clone()),
         paper: arguments.paper,
+        remote,
     })
 }
 
+fn remote(arguments: &Build) -> anyhow::Result<Option<RemoteModel>> {
+    let (Some(url), Some(model)) = (&arguments.embed_url, &arguments.model) else {
+        return Ok(None);
+    };
+    let remote = RemoteModel::new(url, model, arguments.dimensions.map(usize::from))?;
+    Ok(Some(match &arguments.embed_key_env {
+        Some(variable) => remote.with_key_env(variable)?,
+        None => remote,
+    }))
+}
+
 /// Builds with a progress bar; says what came of it on stderr.
-pub(super) fn build(config: &Config, plan: &Plan, model: &str) -> anyhow::Result<build::Outcome> {
-    let embedder = load_embedder(config, model)?;
+pub(super) fn build(
+    config: &Config,
+    plan: &Plan,
+    choice: &Choice,
+) -> anyhow::Result<build::Outcome> {
+    let embedder = embedder::load(config, choice)?;
     let mut bar: Option<ProgressBar> = None;
     let outcome = build::build(plan, embedder.as_ref(), &mut |event| match event {
         Event::Waiting(dir) => {
@@ -79,9 +103,9 @@ pub(super) fn build(config: &Config, plan: &Plan, model: &str) -> anyhow::Result
     Ok(outcome)
 }
 
-fn build_and_report(config: &Config, plan: &Plan, model: &str) -> anyhow::Result<()> {
+fn build_and_report(config: &Config, plan: &Plan, choice: &Choice) -> anyhow::Result<()> {
     let start = Instant::now();
-    let outcome = build(config, plan, model)?;
+    let outcome = build(config, plan, choice)?;
     let index = Index::open(&plan.dir)?;
     if config.json {
         return print_json(&summary(&index));
@@ -131,6 +155,7 @@ fn summary(index: &Index) -> serde_json::Value {
         "rejected": manifest.rejected,
         "warnings": manifest.warnings,
         "embedder": manifest.embedder,
+        "remote": manifest.remote,
         "runtime": manifest.runtime,
         "paper": manifest.paper,
         "generation": manifest.generation,
@@ -163,6 +188,9 @@ fn inspect(config: &Config, index: &Index) -> anyhow::Result<()> {
     ];
     for (name, value) in facts {
         rows.add_row([name.to_owned(), value]);
+    }
+    if let Some(remote) = &manifest.remote {
+        rows.add_row(["model answers at", &remote.base_url]);
     }
     for source in &manifest.sources {
         rows.add_row([

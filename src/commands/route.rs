@@ -8,8 +8,9 @@ use comfy_table::Table;
 use serde::Serialize;
 use serde_json::json;
 
+use super::embedder::Choice;
 use super::terminal::{print, print_json, remark, table};
-use super::{Outcome, load_embedder};
+use super::{Outcome, embedder};
 use crate::cli::DetailArg;
 use crate::cli::Route;
 use crate::config::Config;
@@ -31,8 +32,9 @@ pub(super) fn run(config: &Config, arguments: &Route) -> anyhow::Result<Outcome>
         let generation = index.manifest().generation;
         remark(config, &format!("warning: {error}; answering from generation {generation}"));
     }
-    let embedder = load_embedder(config, &index.manifest().embedder.model)?;
-    let router = Router::new(Arc::new(index), embedder)?;
+    let manifest = index.manifest();
+    let choice = Choice::recorded(&manifest.embedder, manifest.remote.as_ref(), &arguments.place)?;
+    let router = Router::new(Arc::new(index), embedder::load(config, &choice)?)?;
     let routed = router.route(&ask, &options(config, arguments))?;
     if config.json {
         show_json(&router, &routed, arguments)?;

@@ -4,16 +4,21 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
-use super::load_embedder_from;
+use super::embedder::Choice;
+use super::embedder::{self};
 use crate::cli::Serve;
 use crate::config::Config;
+use crate::index::Manifest;
 use crate::router::Options;
 use crate::serve::Engine;
 use crate::serve::{self};
 
 pub(super) fn run(config: &Config, arguments: &Serve) -> anyhow::Result<()> {
-    let (models, cache) = (config.models.clone(), config.cache.clone());
-    let loader = Box::new(move |name: &str| load_embedder_from(&models, &cache, name));
+    let (settings, place) = (config.clone(), arguments.place.clone());
+    let loader = Box::new(move |manifest: &Manifest| {
+        let choice = Choice::recorded(&manifest.embedder, manifest.remote.as_ref(), &place)?;
+        embedder::load(&settings, &choice)
+    });
     let defaults = Options { ranking: arguments.ranking.into(), ..Options::default() };
     let engine = Arc::new(Engine::new(config.index.clone(), loader, defaults));
     let runtime = tokio::runtime::Builder::new_multi_thread()

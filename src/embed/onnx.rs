@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::{BadVector, EmbedError, Embedder, Identity, UnitVector};
 use crate::models::ModelStore;
+use crate::models::RUNTIME_IS_INSIDE;
 use crate::models::manifest::Model;
 use crate::models::manifest::Pooling;
 
@@ -53,16 +54,13 @@ impl OnnxEmbedder {
     /// manifest, or the runtime does not load.
     pub fn load(store: &ModelStore, model: &'static Model) -> Result<Self, EmbedError> {
         store.require(model)?;
-        let loader = Loader {
-            model,
-            dir: store.model_dir(model),
-            environment: environment(&store.runtime_path()?)?,
-        };
+        let loader =
+            Loader { model, dir: store.model_dir(model), environment: environment(store)? };
         let first = loader.session(&loader.checked_files()?)?;
         let n_cores = std::thread::available_parallelism().map_or(2, usize::from);
         Ok(Self {
             identity: identity(model),
-            runtime: format!("{} {}", store.runtime_name(), std::env::consts::ARCH),
+            runtime: format!("{} {}", runtime_name(store), std::env::consts::ARCH),
             loader,
             pool: Mutex::new(Pool { idle: vec![first], n_made: 1, max: n_cores.max(2) }),
             returned: Condvar::new(),
@@ -194,19 +192,37 @@ fn identity(model: &Model) -> Identity {
     }
 }
 
-fn environment(library: &Path) -> Result<Environment, EmbedError> {
+fn environment(store: &ModelStore) -> Result<Environment, EmbedError> {
     let mut shared = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(environment) = shared.as_ref() {
         return Ok(environment.clone());
     }
-    let environment = load_environment(library)
-        .map_err(|source| EmbedError::Runtime { path: library.to_owned(), source })?;
+    let path = runtime_path(store)?;
+    let environment = start(&path).map_err(|source| EmbedError::Runtime { path, source })?;
     *shared = Some(environment.clone());
     Ok(environment)
 }
 
-fn load_environment(
-    library: &Path,
-) -> Result<Environment, Box<dyn std::error::Error + Send + Sync>> {
+/// The library to load, or this program where it has ONNX Runtime inside.
+fn runtime_path(store: &ModelStore) -> Result<PathBuf, EmbedError> {
+    if RUNTIME_IS_INSIDE { Ok(std::env::current_exe()?) } else { Ok(store.runtime_path()?) }
+}
+
+fn runtime_name(store: &ModelStore) -> String {
+    if !RUNTIME_IS_INSIDE {
+        return store.runtime_name();
+    }
+    // "ORT Build Info: git-branch=…, git-commit-id=…, flags": no version, but a commit.
+    let commit = ort::info().split(", ").find(|part| part.starts_with("git-commit-id="));
+    format!("onnxruntime inside, {}", commit.unwrap_or("of unknown origin"))
+}
+
+#[cfg(feature = "runtime-library")]
+fn start(library: &Path) -> Result<Environment, Box<dyn std::error::Error + Send + Sync>> {
     Ok(ort::init_from(library)?.with_name("toolscout").with_telemetry(false).build()?)
+}
+
+#[cfg(not(feature = "runtime-library"))]
+fn start(_program: &Path) -> Result<Environment, Box<dyn std::error::Error + Send + Sync>> {
+    Ok(ort::init().with_name("toolscout").with_telemetry(false).build()?)
 }

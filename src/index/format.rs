@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::{RawJson, Reject};
 use crate::embed::Identity;
+use crate::embed::RemoteModel;
 
 /// Raised whenever a reader of the older version would misread.
 pub const FORMAT_VERSION: u32 = 2;
@@ -92,6 +93,9 @@ pub struct Manifest {
     pub toolscout: String,
     /// The model; an index is bound to it.
     pub embedder: Identity,
+    /// Where the model answers, if it is not a local one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<RemoteModel>,
     /// Runtime version and architecture; another one only warns.
     pub runtime: String,
     /// Whether tool descriptions were embedded alone too.

@@ -23,6 +23,7 @@ use crate::catalog::RawJson;
 use crate::catalog::Reject;
 use crate::catalog::compact_json;
 use crate::embed::Identity;
+use crate::embed::RemoteModel;
 
 /// All that goes into a generation.
 #[derive(Debug)]
@@ -41,6 +42,8 @@ pub struct Draft {
     pub absent: BTreeMap<String, Absent>,
     /// Model the vectors are from.
     pub embedder: Identity,
+    /// Where that model answers, if it is not a local one.
+    pub remote: Option<RemoteModel>,
     /// Runtime the vectors are from.
     pub runtime: String,
     /// Source files.
@@ -100,6 +103,7 @@ fn manifest(draft: &Draft, contents: &[(&str, Vec<u8>)]) -> Manifest {
         generation: 0,
         toolscout: env!("CARGO_PKG_VERSION").to_owned(),
         embedder: draft.embedder.clone(),
+        remote: draft.remote.clone(),
         runtime: draft.runtime.clone(),
         paper: draft.matrices.contains_key(&Matrix::ToolDescription),
         counts: Counts { servers: draft.servers.len(), tools: draft.tools.len() },

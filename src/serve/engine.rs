@@ -20,8 +20,8 @@ use crate::router::Routed;
 use crate::router::Router;
 use crate::surface;
 
-/// Makes the embedder of a given name.
-pub type Loader = Box<dyn Fn(&str) -> anyhow::Result<Arc<dyn Embedder>> + Send + Sync>;
+/// Makes the embedder that an index was built with.
+pub type Loader = Box<dyn Fn(&Manifest) -> anyhow::Result<Arc<dyn Embedder>> + Send + Sync>;
 
 /// Everything a session needs, shared by all of them.
 pub struct Engine {
@@ -41,6 +41,14 @@ struct Live {
     embedder: Arc<dyn Embedder>,
     router: Router,
     surface: Arc<Surface>,
+}
+
+impl Live {
+    /// The same model at the same place.
+    fn is_embedded_like(&self, manifest: &Manifest) -> bool {
+        *self.embedder.identity() == manifest.embedder
+            && self.router.index().manifest().remote == manifest.remote
+    }
 }
 
 /// Why there is no router.
@@ -185,10 +193,8 @@ impl Engine {
         before: Option<&Live>,
     ) -> Result<Arc<dyn Embedder>, EngineError> {
         match before {
-            Some(live) if *live.embedder.identity() == manifest.embedder => {
-                Ok(Arc::clone(&live.embedder))
-            }
-            _ => (self.load_embedder)(&manifest.embedder.model).map_err(EngineError::Embedder),
+            Some(live) if live.is_embedded_like(manifest) => Ok(Arc::clone(&live.embedder)),
+            _ => (self.load_embedder)(manifest).map_err(EngineError::Embedder),
         }
     }
 }

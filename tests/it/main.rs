@@ -13,5 +13,6 @@ mod cli;
 mod index;
 mod oracle;
 mod peers;
+mod remote;
 mod serve;
 mod tidy;

@@ -269,7 +269,7 @@ fn build_prints_as_json_what_inspect_prints() {
 fn verify_says_that_all_is_well() {
     let world = World::of_sample();
     let said = stdout_of(&mut world.command("index verify"), 0);
-    assert!(said.starts_with("generation 1 is sound: 3 files"), "{said}");
+    assert!(said.starts_with("generation 1 is sound: 4 files"), "{said}");
     let facts = world.json("index verify");
     assert_eq!((&facts["ok"], &facts["generation"]), (&json!(true), &json!(1)));
     let files: Vec<&String> = facts["files"].as_object().unwrap().keys().collect();

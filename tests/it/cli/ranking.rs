@@ -48,10 +48,7 @@ fn the_demo_finds_the_obvious_tools_with_the_real_model() {
     let stdout = stdout_of(toolscout(&home()).args(["demo", "--json"]), 0);
     let replies: Vec<Value> = serde_json::from_str(&stdout).unwrap();
     let bests: Vec<&str> = replies.iter().map(|reply| names(reply)[0]).collect();
-    assert_eq!(
-        bests[..2],
-        ["trackboard__createIssue", "team-chat__search_messages"]
-    );
+    assert_eq!(bests[..2], ["trackboard__createIssue", "team-chat__search_messages"]);
     assert!(bests[2].starts_with("densha-annai"), "{bests:?}");
     assert_eq!(home().join("index/default").exists(), before);
 }
@@ -61,16 +58,8 @@ fn tools_are_found_by_meaning() {
     let world = real_index(&sample());
     for (server, tool, expected) in [
         ("Email", "write to somebody", "mail__send_email"),
-        (
-            "meteorology",
-            "will it rain next week",
-            "weather__get_forecast",
-        ),
-        (
-            "relational database",
-            "run SQL that reads",
-            "postgres__query",
-        ),
+        ("meteorology", "will it rain next week", "weather__get_forecast"),
+        ("relational database", "run SQL that reads", "postgres__query"),
     ] {
         for reply in route(&world, &["--server", server, "--tool", tool]) {
             check_shape(&reply);
@@ -87,10 +76,7 @@ fn a_plain_description_beats_those_that_plead() {
         return;
     };
     let world = real_index(&path);
-    for arguments in [
-        &["add two calendar dates"][..],
-        &["--tool", "add two calendar dates"],
-    ] {
+    for arguments in [&["add two calendar dates"][..], &["--tool", "add two calendar dates"]] {
         for reply in route(&world, arguments) {
             assert_eq!(names(&reply)[0], "d03_tools__plain_dates", "{reply}");
         }

@@ -28,11 +28,7 @@ pub(super) fn check_shape(reply: &Value) {
     check_keys(reply, &["requests", "matches", "omitted"], &["next_cursor"]);
     assert!(reply["omitted"].is_u64());
     for request in reply["requests"].as_array().unwrap() {
-        check_keys(
-            request,
-            &["server", "tool", "abstained"],
-            &["confidence", "nearest", "note"],
-        );
+        check_keys(request, &["server", "tool", "abstained"], &["confidence", "nearest", "note"]);
         assert!(request["abstained"].is_boolean());
         assert!(request["server"].is_string() || request["server"].is_null());
         assert!(request["tool"].is_string() || request["tool"].is_null());
@@ -101,17 +97,11 @@ fn the_order_follows_the_score_and_in_the_paper_that_is_the_formula() {
     ] {
         let reply = world.json(line);
         let matches = reply["matches"].as_array().unwrap();
-        let scores: Vec<f64> = matches
-            .iter()
-            .map(|one| one["score"].as_f64().unwrap())
-            .collect();
+        let scores: Vec<f64> = matches.iter().map(|one| one["score"].as_f64().unwrap()).collect();
         assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
         // More than four digits: nothing was rounded on the way.
         let long = |score: &f64| score.to_string().len() > 7;
-        assert!(
-            scores.iter().filter(|score| long(score)).count() > 3,
-            "{scores:?}"
-        );
+        assert!(scores.iter().filter(|score| long(score)).count() > 3, "{scores:?}");
         if line.contains("mcp-zero") {
             for one in matches {
                 assert_eq!(one["score"], one["dense_score"]);
@@ -174,9 +164,7 @@ fn json_on_stdout_survives_warnings_and_logs() {
 fn quiet_leaves_only_data() {
     let world = World::empty();
     let source = world.write("source.json", TOWN);
-    let output = run(world
-        .command("index build --quiet --model stand-in --from")
-        .arg(source));
+    let output = run(world.command("index build --quiet --model stand-in --from").arg(source));
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
     assert!(!output.stdout.is_empty());
@@ -185,9 +173,8 @@ fn quiet_leaves_only_data() {
 /// More than a pipe holds, so that the writer must notice.
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    let properties: Vec<String> = (0..4_000)
-        .map(|n| format!(r#""property_number_{n}":{{"type":"string"}}"#))
-        .collect();
+    let properties: Vec<String> =
+        (0..4_000).map(|n| format!(r#""property_number_{n}":{{"type":"string"}}"#)).collect();
     let world = World::of(&format!(
         r#"{{"servers":[{{"name":"s","tools":[{{"name":"song","input_schema":{{"properties":{{{}}}}}}}]}}]}}"#,
         properties.join(",")

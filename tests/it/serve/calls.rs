@@ -72,10 +72,7 @@ fn the_paper_serves_where_the_index_was_built_for_it() {
     let mut build = world.command("index build --model stand-in --from");
     stdout_of(build.arg(source).arg("--out").arg(world.index()), 0);
     let message = session.failure(&arguments);
-    assert!(
-        message.contains("toolscout index build --paper"),
-        "{message}"
-    );
+    assert!(message.contains("toolscout index build --paper"), "{message}");
 }
 
 #[test]
