@@ -15,6 +15,8 @@ pub(crate) enum Act {
     /// The vectors of the stand-in embedder, last text first, folded to
     /// `dimensions` if that is asked for.
     Embed,
+    /// The same, in so many numbers whatever was asked.
+    EmbedIn(u64),
     /// A status, one more header line, a body.
     Say(u16, &'static str, String),
     /// HTTP 200 with numbers of the test's choice, by text.
@@ -103,7 +105,8 @@ fn read(stream: &TcpStream) -> Option<Seen> {
 /// A client that hangs up first is part of some tests.
 fn answer(mut stream: TcpStream, request: &Seen, act: Act) {
     let (status, header, body) = match act {
-        Act::Embed => (200, "", embeddings(request)),
+        Act::Embed => (200, "", embeddings(request, request.body["dimensions"].as_u64())),
+        Act::EmbedIn(dim) => (200, "", embeddings(request, Some(dim))),
         Act::Say(status, header, body) => (status, header, body),
         Act::Numbers(rows) => (200, "", list(&rows)),
         Act::Wait(duration) => return std::thread::sleep(duration),
@@ -124,11 +127,10 @@ fn answer(mut stream: TcpStream, request: &Seen, act: Act) {
     );
 }
 
-fn embeddings(request: &Seen) -> String {
+fn embeddings(request: &Seen, dim: Option<u64>) -> String {
     let texts = request.texts();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let vectors = StandInEmbedder::default().embed(&texts).unwrap();
-    let dim = request.body["dimensions"].as_u64();
     let rows: Vec<Value> = vectors
         .iter()
         .map(|vector| json!(fold(vector.as_ref().unwrap().as_slice(), dim)))
