@@ -7,6 +7,8 @@
 
 use serde_json::{Value, json};
 
+use crate::catalog::clean_text;
+use crate::catalog::without_tags;
 use crate::index::Draft;
 use crate::index::Matrix;
 use crate::index::Surface;
@@ -191,9 +193,12 @@ fn examples(draft: &Draft) -> Vec<String> {
     chosen.into_iter().map(|row| short(&draft.servers[rows[row]].name)).collect()
 }
 
+/// A server's name as it may stand in a sentence: visible, on one line, short.
 fn short(name: &str) -> String {
+    let clean = without_tags(&clean_text(name));
+    let name = clean.split_whitespace().collect::<Vec<_>>().join(" ");
     if name.chars().count() <= MAX_EXAMPLE_CHARS {
-        return name.to_owned();
+        return name;
     }
     name.chars().take(MAX_EXAMPLE_CHARS - 1).chain(['…']).collect()
 }

@@ -11,6 +11,7 @@ mod terms;
 
 use terms::terms;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,6 +31,12 @@ const WRITER_BYTES: usize = 64_000_000;
 
 /// Terms of a request that are looked up; the rest adds nothing but time.
 const MAX_QUERY_TERMS: usize = 64;
+
+/// Times a word of a tool is counted.
+const MAX_REPEATS: usize = 10;
+
+/// A term that no request has: terms are words, and this is none.
+const STUFFING: &str = "+";
 
 const FIELD: &str = "text";
 
@@ -156,9 +163,19 @@ fn schema() -> (Schema, Field) {
     (schema.build(), field)
 }
 
+/// The words of a tool; beyond [`MAX_REPEATS`] a repeated word adds only to
+/// the length of the text, so that stuffing costs instead of paying.
 fn pre_tokenized(text: &str) -> PreTokenizedString {
-    let token = |(position, text): (usize, String)| Token { position, text, ..Token::default() };
-    let tokens = terms(text).into_iter().enumerate().map(token).collect();
+    let mut n_seen: HashMap<String, usize> = HashMap::new();
+    let mut tokens = Vec::new();
+    for (position, mut text) in terms(text).into_iter().enumerate() {
+        let n = n_seen.entry(text.clone()).or_default();
+        *n += 1;
+        if *n > MAX_REPEATS {
+            text = String::from(STUFFING);
+        }
+        tokens.push(Token { position, text, ..Token::default() });
+    }
     PreTokenizedString { text: String::new(), tokens }
 }
 
