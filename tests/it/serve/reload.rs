@@ -67,7 +67,13 @@ fn a_rebuilt_index_is_picked_up() {
 
 #[test]
 fn a_damaged_new_generation_leaves_the_one_before_in_use() {
-    for file in ["vectors.safetensors", "catalog.jsonl", "surface.json", "manifest.json"] {
+    for file in [
+        "vectors.safetensors",
+        "lexical.safetensors",
+        "catalog.jsonl",
+        "surface.json",
+        "manifest.json",
+    ] {
         let world = World::of(&versioned("one"));
         let mut session = Session::open(&world);
         check_answers(&mut session, "one");
