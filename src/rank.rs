@@ -138,7 +138,7 @@ pub fn rank(
         }
         Query::ServerOnly(server) => {
             let server_scores = servers::scores(&corpus.server_texts, server);
-            let pool = pool::best_server(&server_scores);
+            let pool = pool::best_server(corpus, &server_scores);
             let cosines = tools::Cosines::new(&corpus.tool_text, server, None, &MCP_ZERO);
             let hits = tools::in_pool(corpus, &pool, &cosines, Words::NONE, &MCP_ZERO);
             Ranking { hits: tools::best(hits, limit), pool }

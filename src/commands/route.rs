@@ -11,6 +11,7 @@ use serde_json::json;
 use super::embedder::Choice;
 use super::terminal::{print, print_json, remark, table};
 use super::{Outcome, embedder};
+use crate::catalog::clean_text;
 use crate::cli::DetailArg;
 use crate::cli::Route;
 use crate::config::Config;
@@ -188,7 +189,8 @@ fn explanation(router: &Router, explained: &Explained) -> anyhow::Result<String>
     }
     let mut pool = table(&["s_server", "server", "in the pool because"], &[0]);
     for pooled in &explained.pool {
-        let (name, why) = (router.server_name(pooled.server)?, reason(router, pooled)?);
+        let name = clean_text(&router.server_name(pooled.server)?);
+        let why = reason(router, pooled)?;
         pool.add_row([format!("{:.4}", pooled.score), name, why]);
     }
     let how = if explained.pool.is_empty() {
@@ -203,13 +205,19 @@ fn reason(router: &Router, pooled: &Pooled) -> anyhow::Result<String> {
     Ok(match pooled.reason {
         Reason::BestServer { rank } => format!("server {rank} by s_server"),
         Reason::OwnsBestTool { tool, rank } => {
-            format!("owns tool {rank} by s_tool, `{}`", router.index().tool(tool)?.name)
+            format!(
+                "owns tool {rank} by s_tool, `{}`",
+                clean_text(&router.index().tool(tool)?.name)
+            )
         }
         Reason::OwnsBestJoint { tool, rank } => {
-            format!("owns tool {rank} by s_joint, `{}`", router.index().tool(tool)?.name)
+            format!(
+                "owns tool {rank} by s_joint, `{}`",
+                clean_text(&router.index().tool(tool)?.name)
+            )
         }
         Reason::OwnsBestWords { tool, rank } => {
-            format!("owns tool {rank} by words, `{}`", router.index().tool(tool)?.name)
+            format!("owns tool {rank} by words, `{}`", clean_text(&router.index().tool(tool)?.name))
         }
     })
 }

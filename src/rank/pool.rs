@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::tools::Cosines;
 use super::top_k::top_k;
-use super::{Corpus, Recipe, Words, tool_id};
+use super::{Corpus, Recipe, Words, tool_id, tools_of};
 use crate::catalog::{ServerId, ToolId};
 
 /// A server in the pool.
@@ -80,9 +80,11 @@ pub(super) fn open(
     pool
 }
 
-/// The one best server.
-pub(super) fn best_server(server_scores: &[f32]) -> Vec<Pooled> {
-    best_servers(server_scores, 1)
+/// The best server that has tools.
+pub(super) fn best_server(corpus: &Corpus<'_>, server_scores: &[f32]) -> Vec<Pooled> {
+    let has_tools = |pooled: &Pooled| !tools_of(corpus, pooled.server.0).is_empty();
+    let ranked = best_servers(server_scores, server_scores.len());
+    ranked.into_iter().find(has_tools).into_iter().collect()
 }
 
 fn best_servers(server_scores: &[f32], n: usize) -> Vec<Pooled> {

@@ -169,3 +169,13 @@ fn rebuilds_under_load_never_show() {
         });
     }
 }
+
+/// The folder may be moved or deleted; what is loaded still answers.
+#[test]
+fn a_deleted_index_leaves_the_loaded_one_in_use() {
+    let world = World::of(&versioned("one"));
+    let mut session = Session::open(&world);
+    check_answers(&mut session, "one");
+    std::fs::remove_dir_all(world.index()).unwrap();
+    check_answers(&mut session, "one");
+}
