@@ -34,7 +34,8 @@ pub(super) fn run(config: &Config, arguments: &Route) -> anyhow::Result<Outcome>
         remark(config, &format!("warning: {error}; answering from generation {generation}"));
     }
     let manifest = index.manifest();
-    let choice = Choice::recorded(&manifest.embedder, manifest.remote.as_ref(), &arguments.place)?;
+    let choice =
+        Choice::recorded(config, &manifest.embedder, manifest.remote.as_ref(), &arguments.place)?;
     let router = Router::new(Arc::new(index), embedder::load(config, &choice)?)?;
     let routed = router.route(&ask, &options(config, arguments))?;
     if config.json {
