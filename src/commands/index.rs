@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::embedder::Choice;
-use super::terminal::{print, print_json, remark, size, table};
+use super::terminal::{print, print_json, remark, rendered, size, table};
 use super::trust;
 use super::{embedder, progress};
 use crate::build::Event;
@@ -202,7 +202,7 @@ fn inspect(config: &Config, index: &Index) -> anyhow::Result<()> {
             format!("{} ({}, {})", source.path, source.format, size(source.bytes)),
         ]);
     }
-    print(&rows.to_string())?;
+    print(&rendered(&rows))?;
     show_findings(config, index);
     Ok(())
 }

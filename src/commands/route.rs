@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::embedder::Choice;
-use super::terminal::{print, print_json, remark, table};
+use super::terminal::{print, print_json, remark, rendered, table};
 use super::{Outcome, embedder};
 use crate::catalog::clean_text;
 use crate::cli::DetailArg;
@@ -129,7 +129,7 @@ fn show(router: &Router, routed: &Routed, arguments: &Route) -> anyhow::Result<(
         if let Some(note) = &reply.requests[n].note {
             print(&format!("note: {note}"))?;
         }
-        print(&matches_table(reply, n).to_string())?;
+        print(&rendered(&matches_table(reply, n)))?;
         show_schemas(reply, n)?;
         if arguments.explain {
             print(&explanation(router, explained)?)?;
@@ -197,9 +197,9 @@ fn explanation(router: &Router, explained: &Explained) -> anyhow::Result<String>
     let how = if explained.pool.is_empty() {
         "no platform in the request: all tools ranked by s_tool and words".to_owned()
     } else {
-        format!("dense = (s_server · s_tool) · max(s_server, s_tool)\n\n{pool}")
+        format!("dense = (s_server · s_tool) · max(s_server, s_tool)\n\n{}", rendered(&pool))
     };
-    Ok(format!("\n{parts}\n\n{how}\n"))
+    Ok(format!("\n{}\n\n{how}\n", rendered(&parts)))
 }
 
 fn reason(router: &Router, pooled: &Pooled) -> anyhow::Result<String> {

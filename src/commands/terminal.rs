@@ -46,6 +46,13 @@ pub(super) fn table(head: &[&str], right: &[usize]) -> Table {
     table
 }
 
+/// A table as text, without the blanks that fill up its last column.
+pub(super) fn rendered(table: &Table) -> String {
+    let text = table.to_string();
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    lines.join("\n").trim_end().to_owned()
+}
+
 /// `34014426` → `34.0 MB`.
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 pub(super) fn size(bytes: u64) -> String {
