@@ -15,6 +15,7 @@ pub use top_k::top_k;
 
 use ndarray::ArrayView2;
 
+use crate::catalog::ServerId;
 use crate::catalog::ToolId;
 
 /// The matrices that a ranking reads.
@@ -55,11 +56,14 @@ pub struct Words<'a> {
     pub best: &'a [(ToolId, f32)],
     /// BM25 of any tools, given in ascending order.
     pub score_of: &'a dyn Fn(&[ToolId]) -> Vec<f32>,
+    /// Whether the request calls a server by its very name.
+    pub is_named: &'a dyn Fn(ServerId) -> bool,
 }
 
 impl Words<'_> {
     /// No opinion.
-    pub const NONE: Words<'static> = Words { best: &[], score_of: &|tools| vec![0.0; tools.len()] };
+    pub const NONE: Words<'static> =
+        Words { best: &[], score_of: &|tools| vec![0.0; tools.len()], is_named: &|_| false };
 }
 
 /// All knobs of a ranking.

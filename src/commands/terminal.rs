@@ -37,7 +37,13 @@ pub(super) fn print_json<T: Serialize>(value: &T) -> anyhow::Result<()> {
 pub(super) fn table(head: &[&str], right: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(head.iter().map(|title| Cell::new(title).add_attribute(Attribute::Bold)));
+    if head.iter().any(|title| !title.is_empty()) {
+        table.set_header(head.iter().map(|title| Cell::new(title).add_attribute(Attribute::Bold)));
+    }
+    if table.width() == Some(0) {
+        // A terminal that does not know its width.
+        table.set_content_arrangement(ContentArrangement::Disabled);
+    }
     for &column in right {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);

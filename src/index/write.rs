@@ -90,7 +90,7 @@ pub fn write(
     let words = lexical::build(draft.words.iter().map(String::as_str))?;
     manifest.files.insert(SURFACE.to_owned(), record(&surface));
     manifest.files.insert(LEXICAL.to_owned(), record(&words));
-    manifest.generation = newest_generation(dir).map_or(1, |newest| newest + 1);
+    manifest.generation = newest_generation(dir).map_or(1, |newest| newest.saturating_add(1));
     let [vectors, catalog] = contents;
     publish(dir, &manifest, &[vectors, catalog, (SURFACE, surface), (LEXICAL, words)])?;
     forget_old(dir, manifest.generation, live.map(|live| live.manifest().generation));

@@ -77,6 +77,12 @@ pub(super) fn open(
     for (n, (tool, _)) in words.best.iter().take(recipe.n_owner_words).enumerate() {
         join(*tool, Reason::OwnsBestWords { tool: *tool, rank: n + 1 });
     }
+    // Who is called by name needs no likeness.
+    for pooled in &mut pool {
+        if recipe.words > 0.0 && (words.is_named)(pooled.server) {
+            pooled.score = 1.0;
+        }
+    }
     pool
 }
 

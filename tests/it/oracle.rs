@@ -383,7 +383,7 @@ fn scout_is_the_weighted_mean_of_its_parts() {
         let score_of = |tools: &[ToolId]| -> Vec<f32> {
             tools.iter().map(|tool| scores[tool.row()]).collect()
         };
-        let words = Words { best: &best, score_of: &score_of };
+        let words = Words { best: &best, score_of: &score_of, is_named: &|_| false };
         let query = Query::Both { server: &server, tool: &tool, joint: Some(&joint) };
         let found = rank::rank(&corpus, query, words, &rank::SCOUT, 10_000);
 
