@@ -10,6 +10,7 @@ mod lexical;
 mod lock;
 mod publish;
 mod read;
+mod tensor;
 mod write;
 
 pub use format::{

@@ -52,8 +52,8 @@ impl Index {
             }
         }
         for (name, shape) in expected {
-            let found = self.tensors.get(name).map(|tensor| tensor.shape.clone());
-            if found.as_ref() != Some(&shape) {
+            let found = self.tensors.shape(name);
+            if found != Some(&shape) {
                 let found = found.map_or("no such tensor".to_owned(), |s| format!("shape {s:?}"));
                 return Err(self.damaged_vectors(format!(
                     "`{name}`: expected shape {shape:?}, found {found}"

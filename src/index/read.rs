@@ -3,20 +3,19 @@
 //! `open` is cheap (manifest, shapes); `verify` reads every byte and every
 //! row. Nothing may be answered from an index that was not verified once.
 
-use std::collections::HashMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memmap2::Mmap;
 use ndarray::ArrayView2;
-use safetensors::{Dtype, SafeTensors};
+use safetensors::Dtype;
 use serde::de::DeserializeOwned;
 
 use super::format::{
     CATALOG, CURRENT, LEXICAL, MANIFEST, MANIFEST_SHA256, OFFSETS, SURFACE, TOOL_SERVER, VECTORS,
 };
 use super::publish::generations;
+use super::tensor::Tensors;
 use super::write::sha256_hex;
 use super::{
     FORMAT_VERSION, IndexError, Lexical, Manifest, Matrix, ServerRecord, Surface, ToolRecord,
@@ -37,13 +36,7 @@ pub struct Index {
     pub(super) catalog: Mmap,
     pub(super) words: Arc<Mmap>,
     lexical: Lexical,
-    pub(super) tensors: HashMap<String, Tensor>,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Tensor {
-    bytes: Range<usize>,
-    pub(super) shape: Vec<usize>,
+    pub(super) tensors: Tensors,
 }
 
 impl Index {
@@ -121,7 +114,7 @@ impl Index {
         let manifest = read_manifest(&folder)?;
         let vectors = map(&folder.join(VECTORS))?;
         let catalog = map(&folder.join(CATALOG))?;
-        let tensors = tensors(&folder.join(VECTORS), &vectors)?;
+        let tensors = Tensors::parse(&folder.join(VECTORS), &vectors, dtype)?;
         let words = Arc::new(map(&folder.join(LEXICAL))?);
         let lexical = Lexical::open(&folder.join(LEXICAL), &words)?;
         let dir = dir.to_owned();
@@ -178,9 +171,8 @@ impl Index {
     /// A matrix, `[rows × dim]`; `None` where the index was built without it.
     #[must_use]
     pub fn matrix(&self, kind: Matrix) -> Option<ArrayView2<'_, f32>> {
-        let tensor = self.tensors.get(kind.name())?;
-        let numbers = bytemuck::try_cast_slice(&self.vectors[tensor.bytes.clone()]).ok()?;
-        ArrayView2::from_shape((tensor.shape[0], tensor.shape[1]), numbers).ok()
+        let (numbers, shape) = (self.numbers(kind.name()), self.tensors.shape(kind.name())?);
+        ArrayView2::from_shape((*shape.first()?, *shape.get(1)?), numbers).ok()
     }
 
     /// The search by words.
@@ -267,10 +259,7 @@ impl Index {
     }
 
     fn numbers<T: bytemuck::AnyBitPattern>(&self, name: &str) -> &[T] {
-        self.tensors
-            .get(name)
-            .and_then(|tensor| bytemuck::try_cast_slice(&self.vectors[tensor.bytes.clone()]).ok())
-            .unwrap_or_default()
+        self.tensors.numbers(&self.vectors, name).unwrap_or_default()
     }
 }
 
@@ -338,22 +327,11 @@ pub(super) fn map(path: &Path) -> Result<Mmap, IndexError> {
     unsafe { Mmap::map(file.file()) }.map_err(failed)
 }
 
-fn tensors(path: &Path, bytes: &[u8]) -> Result<HashMap<String, Tensor>, IndexError> {
-    let damaged = |what: String| IndexError::Damaged { path: path.to_owned(), what };
-    let parsed = SafeTensors::deserialize(bytes).map_err(|error| damaged(error.to_string()))?;
-    let mut tensors = HashMap::new();
-    for (name, view) in parsed.iter() {
-        let expected = match name {
-            OFFSETS => Dtype::U64,
-            TOOL_SERVER => Dtype::U32,
-            _ => Dtype::F32,
-        };
-        if view.dtype() != expected {
-            return Err(damaged(format!("`{name}` is {:?}, expected {expected:?}", view.dtype())));
-        }
-        let start = view.data().as_ptr().addr() - bytes.as_ptr().addr();
-        let range = start..start + view.data().len();
-        tensors.insert(name.to_owned(), Tensor { bytes: range, shape: view.shape().to_vec() });
+/// The type of a tensor of `vectors.safetensors`.
+fn dtype(name: &str) -> Dtype {
+    match name {
+        OFFSETS => Dtype::U64,
+        TOOL_SERVER => Dtype::U32,
+        _ => Dtype::F32,
     }
-    Ok(tensors)
 }

@@ -2,12 +2,11 @@
 //!
 //! Owns what the files hold; `publish` makes them live.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ndarray::Array2;
-use safetensors::{Dtype, View};
+use safetensors::Dtype;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
@@ -15,6 +14,7 @@ use sha2::{Digest, Sha256};
 use super::format::{CATALOG, LEXICAL, OFFSETS, SURFACE, TOOL_SERVER, VECTORS};
 use super::lexical;
 use super::publish::{forget_old, newest_generation, publish, remove_leftovers};
+use super::tensor::{Slice, serialize};
 use super::{
     Absent, BuildLock, Counts, FORMAT_VERSION, FileRecord, Index, IndexError, Manifest, Matrix,
     ServerRecord, SourceRecord, Surface, ToolRecord,
@@ -174,45 +174,15 @@ fn on_one_line(tool: &ToolRecord) -> ToolRecord {
     }
 }
 
-/// A tensor that borrows its bytes.
-struct Tensor<'a>(Dtype, Vec<usize>, &'a [u8]);
-
-impl View for Tensor<'_> {
-    fn dtype(&self) -> Dtype {
-        self.0
-    }
-    fn shape(&self) -> &[usize] {
-        &self.1
-    }
-    fn data(&self) -> Cow<'_, [u8]> {
-        Cow::Borrowed(self.2)
-    }
-    fn data_len(&self) -> usize {
-        self.2.len()
-    }
-}
-
 fn vectors(draft: &Draft, offsets: &[u64]) -> Result<Vec<u8>, IndexError> {
+    let owners = draft.tool_server.as_slice();
     let mut tensors = vec![
-        (OFFSETS, Tensor(Dtype::U64, vec![offsets.len()], bytemuck::cast_slice(offsets))),
-        (
-            TOOL_SERVER,
-            Tensor(
-                Dtype::U32,
-                vec![draft.tool_server.len()],
-                bytemuck::cast_slice(draft.tool_server.as_slice()),
-            ),
-        ),
+        (OFFSETS, Slice::new(Dtype::U64, vec![offsets.len()], offsets)),
+        (TOOL_SERVER, Slice::new(Dtype::U32, vec![owners.len()], owners)),
     ];
     for (kind, matrix) in &draft.matrices {
         let numbers = matrix.as_slice().unwrap_or_default();
-        tensors.push((
-            kind.name(),
-            Tensor(Dtype::F32, matrix.shape().to_vec(), bytemuck::cast_slice(numbers)),
-        ));
+        tensors.push((kind.name(), Slice::new(Dtype::F32, matrix.shape().to_vec(), numbers)));
     }
-    safetensors::serialize(tensors, None).map_err(|error| IndexError::Damaged {
-        path: PathBuf::from(VECTORS),
-        what: error.to_string(),
-    })
+    serialize(VECTORS, tensors)
 }
