@@ -14,9 +14,11 @@ mod terminal;
 
 use crate::cli::Cli;
 use crate::cli::Command;
+use crate::cli::PrecisionArg;
 use crate::cli::RankingArg;
 use crate::config::Config;
 use crate::router::RankingMode;
+use crate::vectors::Precision;
 
 /// How a command ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +50,16 @@ impl From<RankingArg> for RankingMode {
         match ranking {
             RankingArg::Scout => Self::Scout,
             RankingArg::McpZero => Self::McpZero,
+        }
+    }
+}
+
+impl From<PrecisionArg> for Precision {
+    fn from(precision: PrecisionArg) -> Self {
+        match precision {
+            PrecisionArg::F32 => Self::F32,
+            PrecisionArg::F16 => Self::F16,
+            PrecisionArg::Int8 => Self::Int8,
         }
     }
 }

@@ -7,21 +7,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memmap2::Mmap;
-use ndarray::ArrayView2;
 use safetensors::Dtype;
 use serde::de::DeserializeOwned;
 
 use super::format::{
-    CATALOG, CURRENT, LEXICAL, MANIFEST, MANIFEST_SHA256, OFFSETS, SURFACE, TOOL_SERVER, VECTORS,
+    CATALOG, CURRENT, LEXICAL, MANIFEST, MANIFEST_SHA256, OFFSETS, SCALES, SURFACE, TOOL_SERVER,
+    VECTORS,
 };
+use super::neighbors::NeighborsFile;
 use super::publish::generations;
 use super::tensor::Tensors;
 use super::write::sha256_hex;
 use super::{
-    FORMAT_VERSION, IndexError, Lexical, Manifest, Matrix, ServerRecord, Surface, ToolRecord,
+    FORMAT_VERSION, IndexError, Lexical, Manifest, Matrix, Neighbors, ServerRecord, Surface,
+    ToolRecord,
 };
 use crate::catalog::{ServerId, ToolId};
 use crate::embed::Identity;
+use crate::vectors::Graph;
+use crate::vectors::Numbers;
+use crate::vectors::Precision;
+use crate::vectors::Rows;
 
 /// Swaps seen in a row before a reader gives up; each needs a whole build.
 const MAX_SWAPS: usize = 10;
@@ -36,6 +42,7 @@ pub struct Index {
     pub(super) catalog: Mmap,
     pub(super) words: Arc<Mmap>,
     lexical: Lexical,
+    pub(super) neighbors: Option<NeighborsFile>,
     pub(super) tensors: Tensors,
 }
 
@@ -114,11 +121,20 @@ impl Index {
         let manifest = read_manifest(&folder)?;
         let vectors = map(&folder.join(VECTORS))?;
         let catalog = map(&folder.join(CATALOG))?;
-        let tensors = Tensors::parse(&folder.join(VECTORS), &vectors, dtype)?;
+        let tensors = {
+            let precision = manifest.storage.precision;
+            Tensors::parse(&folder.join(VECTORS), &vectors, |name| dtype(name, precision))?
+        };
         let words = Arc::new(map(&folder.join(LEXICAL))?);
         let lexical = Lexical::open(&folder.join(LEXICAL), &words)?;
+        let (graphs, dim) = (manifest.graphs(), manifest.embedder.dim);
+        let neighbors = match graphs.is_empty() {
+            true => None,
+            false => Some(NeighborsFile::open(&folder, &graphs, dim)?),
+        };
         let dir = dir.to_owned();
-        let index = Self { dir, folder, manifest, vectors, catalog, words, lexical, tensors };
+        let index =
+            Self { dir, folder, manifest, vectors, catalog, words, lexical, neighbors, tensors };
         index.check_shapes()?;
         Ok(index)
     }
@@ -168,11 +184,25 @@ impl Index {
         Err(IndexError::OtherModel { index: name(&self.manifest.embedder), loaded: name(embedder) })
     }
 
-    /// A matrix, `[rows × dim]`; `None` where the index was built without it.
+    /// A matrix; `None` where the index was built without it.
     #[must_use]
-    pub fn matrix(&self, kind: Matrix) -> Option<ArrayView2<'_, f32>> {
-        let (numbers, shape) = (self.numbers(kind.name()), self.tensors.shape(kind.name())?);
-        ArrayView2::from_shape((*shape.first()?, *shape.get(1)?), numbers).ok()
+    pub fn rows(&self, kind: Matrix) -> Option<Rows<'_>> {
+        let (name, bytes) = (kind.name(), &self.vectors);
+        let numbers = match self.manifest.storage.precision {
+            Precision::F32 => Numbers::F32(self.tensors.numbers(bytes, name)?),
+            Precision::F16 => Numbers::F16(self.tensors.numbers(bytes, name)?),
+            Precision::Int8 => Numbers::Int8 {
+                codes: self.tensors.numbers(bytes, name)?,
+                scales: self.tensors.numbers(bytes, &kind.scales_name())?,
+            },
+        };
+        Rows::new(self.manifest.embedder.dim, numbers)
+    }
+
+    /// A graph of neighbours; `None` where every row can be looked at.
+    #[must_use]
+    pub fn graph(&self, kind: Neighbors) -> Option<Graph<'_>> {
+        self.neighbors.as_ref()?.graph(kind, self.manifest.embedder.dim)
     }
 
     /// The search by words.
@@ -328,10 +358,12 @@ pub(super) fn map(path: &Path) -> Result<Mmap, IndexError> {
 }
 
 /// The type of a tensor of `vectors.safetensors`.
-fn dtype(name: &str) -> Dtype {
-    match name {
-        OFFSETS => Dtype::U64,
-        TOOL_SERVER => Dtype::U32,
+fn dtype(name: &str, precision: Precision) -> Dtype {
+    match (name, precision) {
+        (OFFSETS, _) => Dtype::U64,
+        (TOOL_SERVER, _) => Dtype::U32,
+        (_, Precision::F16) => Dtype::F16,
+        (_, Precision::Int8) if !name.ends_with(SCALES) => Dtype::I8,
         _ => Dtype::F32,
     }
 }

@@ -8,6 +8,7 @@ use crate::index::Index;
 use crate::index::IndexError;
 use crate::index::Lexical;
 use crate::index::Matrix;
+use crate::index::Neighbors;
 use crate::rank::Corpus;
 use crate::rank::Query;
 use crate::rank::Ranking;
@@ -36,9 +37,11 @@ pub(super) fn corpus(index: &Index, ranking: RankingMode) -> Result<Corpus<'_>, 
     };
     let no_paper = || IndexError::NoPaperVectors { dir: index.dir().to_owned() };
     Ok(Corpus {
-        server_texts: servers.iter().filter_map(|kind| index.matrix(*kind)).collect(),
-        tool_text: index.matrix(tools).ok_or_else(no_paper)?,
+        server_texts: servers.iter().filter_map(|kind| index.rows(*kind)).collect(),
+        tool_text: index.rows(tools).ok_or_else(no_paper)?,
         tool_server: index.tool_server(),
+        server_graph: index.graph(Neighbors::Servers),
+        tool_graph: index.graph(Neighbors::Tools).filter(|_| tools == Matrix::ToolText),
     })
 }
 
