@@ -91,6 +91,12 @@ pub enum BuildError {
     /// The index was built from a format that this version does not know.
     #[error(transparent)]
     Format(#[from] UnknownFormat),
+    /// The path could not be recorded, and so not be read again by an update.
+    #[error("the path of source `{path}` is not UTF-8; rename it")]
+    PathNotText {
+        /// With what is unreadable replaced.
+        path: String,
+    },
     /// No source was named.
     #[error("no source given; name at least one with `--from FILE`")]
     NoSource,
@@ -105,6 +111,7 @@ impl BuildError {
             Self::Embed(error) => error.fault(),
             Self::Index(error) => error.fault(),
             Self::Format(error) => error.fault(),
+            Self::PathNotText { .. } => Fault::Environment,
             Self::NoSource => Fault::Caller,
         }
     }
@@ -155,6 +162,9 @@ fn import(
     }
     let (mut imports, mut records) = (Vec::new(), Vec::new());
     for (path, forced) in &plan.sources {
+        if path.to_str().is_none() {
+            return Err(BuildError::PathNotText { path: path.display().to_string() });
+        }
         let import = sources::read(path, *forced)?;
         on_event(Event::Read(path, &import));
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());

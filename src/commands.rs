@@ -11,6 +11,7 @@ mod progress;
 mod route;
 mod serve;
 mod terminal;
+mod trust;
 
 use crate::cli::Cli;
 use crate::cli::Command;

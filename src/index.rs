@@ -51,7 +51,7 @@ pub enum IndexError {
     },
     /// Built with another model than the one that is loaded.
     #[error(
-        "index was built with {index}, but {loaded} is loaded; run `toolscout index build` or choose the model with `--model`"
+        "index was built with {index}, but {loaded} is loaded; build it again with `toolscout index build`, choosing the model with `--model`"
     )]
     OtherModel {
         /// Model, dimension and digest of the index.

@@ -16,6 +16,7 @@ pub use top_k::top_k;
 
 use cosines::Cosines;
 
+use crate::catalog::ServerId;
 use crate::catalog::ToolId;
 use crate::vectors::Graph;
 use crate::vectors::Rows;
@@ -63,11 +64,14 @@ pub struct Words<'a> {
     pub best: &'a [(ToolId, f32)],
     /// BM25 of any tools, given in ascending order.
     pub score_of: &'a dyn Fn(&[ToolId]) -> Vec<f32>,
+    /// Whether the request calls a server by its very name.
+    pub is_named: &'a dyn Fn(ServerId) -> bool,
 }
 
 impl Words<'_> {
     /// No opinion.
-    pub const NONE: Words<'static> = Words { best: &[], score_of: &|tools| vec![0.0; tools.len()] };
+    pub const NONE: Words<'static> =
+        Words { best: &[], score_of: &|tools| vec![0.0; tools.len()], is_named: &|_| false };
 }
 
 /// All knobs of a ranking.
@@ -146,7 +150,7 @@ pub fn rank(
         }
         Query::ServerOnly(server) => {
             let server_scores = servers::Scores::new(corpus, server);
-            let pool = pool::best_server(&server_scores);
+            let pool = pool::best_server(corpus, &server_scores);
             let cosines = Cosines::of_few(corpus, server);
             let hits = tools::in_pool(corpus, &pool, &cosines, Words::NONE, &MCP_ZERO);
             Ranking { hits: tools::best(hits, limit), pool }

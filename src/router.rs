@@ -159,8 +159,8 @@ impl Router {
     /// Where the reply starts; bound to the generation and to all that decides
     /// which matches there are.
     fn cursor(&self, ask: &Ask, options: &Options) -> Result<Cursor, RouteError> {
-        let decided =
-            format!("{ask:?} {:?} {} {:?}", options.ranking, options.top_k, options.exclude);
+        let (k, ranking, exclude) = (options.top_k, options.ranking, &options.exclude);
+        let decided = format!("{} {ask:?} {ranking:?} {k} {exclude:?}", self.index.digest());
         let start = Cursor::start(self.index.manifest().generation, &decided);
         Ok(start.resume(options.cursor.as_deref())?)
     }

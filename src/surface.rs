@@ -116,7 +116,7 @@ tool: the operation and its target, such as create an issue in a repository\n\
 \n\
 Pass the block as `request` to the tool `{TOOL_NAME}`; it returns the tools that fit, with their \
 schemas. If none fits, say it in other words, or pass the names already seen as `exclude`. \
-If the answer is that no tool fits, tell the user so.",
+If no tool fits in the end, tell the user so.",
         thousands(surface.n_tools),
         thousands(surface.n_servers)
     )
@@ -127,7 +127,7 @@ fn instructions(n_servers: usize, n_tools: usize, examples: &[String]) -> String
     format!(
         "{covers} Whenever a step needs a capability you lack, call `{TOOL_NAME}` before you say it \
 cannot be done. `server` is the platform or domain, `tool` is operation + target. It returns the \
-few tools that fit, with their schemas, or says that none does; ask again in other words if needed."
+few tools that fit best, with their schemas; ask again in other words if none of them does."
     )
 }
 

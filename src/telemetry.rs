@@ -10,7 +10,9 @@ use tracing_subscriber::EnvFilter;
 /// # Errors
 /// Fails on a filter that does not parse.
 pub fn start(level: &str) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(level)
+    // rmcp warns of every mistake of a client, which gets an answer anyway.
+    let directives = if level == "warn" { "warn,rmcp=error" } else { level };
+    let filter = EnvFilter::try_new(directives)
         .with_context(|| format!("`--log {level}` is no level; use error, warn, info or debug"))?;
     tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::embedder::Choice;
-use super::terminal::{print, print_json, remark};
+use super::terminal::{print, print_json, remark, rendered};
 use super::{embedder, index, models, route};
 use crate::build::Plan;
 use crate::config::Config;
@@ -55,7 +55,7 @@ pub(super) fn run(config: &Config) -> anyhow::Result<()> {
         return print_json(&replies.iter().map(|(_, reply)| reply).collect::<Vec<_>>());
     }
     for (request, reply) in &replies {
-        print(&format!("\n{request}\n{}", route::matches_table(reply, 0)))?;
+        print(&format!("\n{request}\n{}", rendered(&route::matches_table(reply, 0))))?;
     }
     print(&savings(
         surface.tokens.all_schemas,

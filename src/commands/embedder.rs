@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
+use super::trust;
 use crate::cli::EmbedPlace;
 use crate::config::Config;
 use crate::config::{self};
@@ -36,7 +37,11 @@ impl Choice {
 
     /// The model an index was built with, as its manifest says; `place` says
     /// where it answers now, if it is a remote one.
+    ///
+    /// # Errors
+    /// Fails when the place would be sent a key that nobody here granted it.
     pub(super) fn recorded(
+        config: &Config,
         embedder: &Identity,
         remote: Option<&RemoteModel>,
         place: &EmbedPlace,
@@ -51,6 +56,7 @@ impl Choice {
         if let Some(variable) = &place.embed_key_env {
             remote = remote.with_key_env(variable)?;
         }
+        trust::require(config, &remote, place)?;
         Ok(Self::Remote(remote, Some(embedder.dim)))
     }
 }

@@ -7,7 +7,8 @@ use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::embedder::Choice;
-use super::terminal::{print, print_json, remark, size, table};
+use super::terminal::{print, print_json, remark, rendered, size, table};
+use super::trust;
 use super::{embedder, progress};
 use crate::build::Event;
 use crate::build::Plan;
@@ -34,14 +35,17 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
             let model = arguments.model.clone();
             let plan = plan(config, arguments)?;
             let choice = match &plan.remote {
-                Some(remote) => Choice::Remote(remote.clone(), None),
+                Some(remote) => {
+                    trust::remember(config, remote)?;
+                    Choice::Remote(remote.clone(), None)
+                }
                 None => Choice::local(model.as_deref().unwrap_or(models::default_model())),
             };
             build_and_report(config, &plan, &choice)
         }
         IndexCommand::Update { dir, place } => {
             let (plan, model) = build::recorded_plan(&at(dir))?;
-            let choice = Choice::recorded(&model, plan.remote.as_ref(), &place)?;
+            let choice = Choice::recorded(config, &model, plan.remote.as_ref(), &place)?;
             build_and_report(config, &plan, &choice)
         }
         IndexCommand::Inspect { dir } => inspect(config, &Index::open(&at(dir))?),
@@ -211,7 +215,7 @@ fn inspect(config: &Config, index: &Index) -> anyhow::Result<()> {
             format!("{} ({}, {})", source.path, source.format, size(source.bytes)),
         ]);
     }
-    print(&rows.to_string())?;
+    print(&rendered(&rows))?;
     show_findings(config, index);
     Ok(())
 }

@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::progress;
-use super::terminal::{print, print_json, remark, size, table};
+use super::terminal::{print, print_json, remark, rendered, size, table};
 use crate::cli::Models;
 use crate::config::Config;
 use crate::models::FileCheck;
@@ -88,7 +88,7 @@ fn list(config: &Config, store: &ModelStore) -> anyhow::Result<()> {
             "default": is_default,
         }));
     }
-    if config.json { print_json(&json!({ "models": values })) } else { print(&rows.to_string()) }
+    if config.json { print_json(&json!({ "models": values })) } else { print(&rendered(&rows)) }
 }
 
 fn verify(config: &Config, store: &ModelStore, model: &Model) -> anyhow::Result<()> {

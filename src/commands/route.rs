@@ -9,8 +9,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::embedder::Choice;
-use super::terminal::{print, print_json, remark, table};
+use super::terminal::{print, print_json, remark, rendered, table};
 use super::{Outcome, embedder};
+use crate::catalog::clean_text;
 use crate::cli::DetailArg;
 use crate::cli::Route;
 use crate::config::Config;
@@ -33,7 +34,8 @@ pub(super) fn run(config: &Config, arguments: &Route) -> anyhow::Result<Outcome>
         remark(config, &format!("warning: {error}; answering from generation {generation}"));
     }
     let manifest = index.manifest();
-    let choice = Choice::recorded(&manifest.embedder, manifest.remote.as_ref(), &arguments.place)?;
+    let choice =
+        Choice::recorded(config, &manifest.embedder, manifest.remote.as_ref(), &arguments.place)?;
     let router = Router::new(Arc::new(index), embedder::load(config, &choice)?)?;
     let routed = router.route(&ask, &options(config, arguments))?;
     if config.json {
@@ -127,7 +129,7 @@ fn show(router: &Router, routed: &Routed, arguments: &Route) -> anyhow::Result<(
         if let Some(note) = &reply.requests[n].note {
             print(&format!("note: {note}"))?;
         }
-        print(&matches_table(reply, n).to_string())?;
+        print(&rendered(&matches_table(reply, n)))?;
         show_schemas(reply, n)?;
         if arguments.explain {
             print(&explanation(router, explained)?)?;
@@ -188,28 +190,35 @@ fn explanation(router: &Router, explained: &Explained) -> anyhow::Result<String>
     }
     let mut pool = table(&["s_server", "server", "in the pool because"], &[0]);
     for pooled in &explained.pool {
-        let (name, why) = (router.server_name(pooled.server)?, reason(router, pooled)?);
+        let name = clean_text(&router.server_name(pooled.server)?);
+        let why = reason(router, pooled)?;
         pool.add_row([format!("{:.4}", pooled.score), name, why]);
     }
     let how = if explained.pool.is_empty() {
         "no platform in the request: all tools ranked by s_tool and words".to_owned()
     } else {
-        format!("dense = (s_server · s_tool) · max(s_server, s_tool)\n\n{pool}")
+        format!("dense = (s_server · s_tool) · max(s_server, s_tool)\n\n{}", rendered(&pool))
     };
-    Ok(format!("\n{parts}\n\n{how}\n"))
+    Ok(format!("\n{}\n\n{how}\n", rendered(&parts)))
 }
 
 fn reason(router: &Router, pooled: &Pooled) -> anyhow::Result<String> {
     Ok(match pooled.reason {
         Reason::BestServer { rank } => format!("server {rank} by s_server"),
         Reason::OwnsBestTool { tool, rank } => {
-            format!("owns tool {rank} by s_tool, `{}`", router.index().tool(tool)?.name)
+            format!(
+                "owns tool {rank} by s_tool, `{}`",
+                clean_text(&router.index().tool(tool)?.name)
+            )
         }
         Reason::OwnsBestJoint { tool, rank } => {
-            format!("owns tool {rank} by s_joint, `{}`", router.index().tool(tool)?.name)
+            format!(
+                "owns tool {rank} by s_joint, `{}`",
+                clean_text(&router.index().tool(tool)?.name)
+            )
         }
         Reason::OwnsBestWords { tool, rank } => {
-            format!("owns tool {rank} by words, `{}`", router.index().tool(tool)?.name)
+            format!("owns tool {rank} by words, `{}`", clean_text(&router.index().tool(tool)?.name))
         }
     })
 }

@@ -16,7 +16,8 @@ use crate::serve::{self};
 pub(super) fn run(config: &Config, arguments: &Serve) -> anyhow::Result<()> {
     let (settings, place) = (config.clone(), arguments.place.clone());
     let loader = Box::new(move |manifest: &Manifest| {
-        let choice = Choice::recorded(&manifest.embedder, manifest.remote.as_ref(), &place)?;
+        let choice =
+            Choice::recorded(&settings, &manifest.embedder, manifest.remote.as_ref(), &place)?;
         embedder::load(&settings, &choice)
     });
     let defaults = Options { ranking: arguments.ranking.into(), ..Options::default() };

@@ -37,13 +37,26 @@ pub(super) fn print_json<T: Serialize>(value: &T) -> anyhow::Result<()> {
 pub(super) fn table(head: &[&str], right: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(head.iter().map(|title| Cell::new(title).add_attribute(Attribute::Bold)));
+    if head.iter().any(|title| !title.is_empty()) {
+        table.set_header(head.iter().map(|title| Cell::new(title).add_attribute(Attribute::Bold)));
+    }
+    if table.width() == Some(0) {
+        // A terminal that does not know its width.
+        table.set_content_arrangement(ContentArrangement::Disabled);
+    }
     for &column in right {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
     table
+}
+
+/// A table as text, without the blanks that fill up its last column.
+pub(super) fn rendered(table: &Table) -> String {
+    let text = table.to_string();
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    lines.join("\n").trim_end().to_owned()
 }
 
 /// `34014426` → `34.0 MB`.

@@ -23,7 +23,7 @@ use crate::embed::RemoteModel;
 use crate::vectors::Precision;
 
 /// Raised whenever a reader of the older version would misread.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 pub(super) const CURRENT: &str = "CURRENT";
 pub(super) const LOCK: &str = "lock";
@@ -129,7 +129,6 @@ pub struct Manifest {
     /// Runtime version and architecture; another one only warns.
     pub runtime: String,
     /// How the vectors are stored.
-    #[serde(default)]
     pub storage: Storage,
     /// Whether tool descriptions were embedded alone too.
     pub paper: bool,

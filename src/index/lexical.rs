@@ -11,7 +11,7 @@ mod terms;
 
 use terms::terms;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::catalog::ToolId;
 /// Memory of the writer; tantivy refuses less than 15 MB.
 const WRITER_BYTES: usize = 64_000_000;
 
-/// Terms of a request that are looked up; the rest adds nothing but time.
+/// Terms of a request that are looked up, from its start on.
 const MAX_QUERY_TERMS: usize = 64;
 
 /// Times a word of a tool is counted.
@@ -132,9 +132,9 @@ impl Lexical {
     }
 
     fn query(&self, text: &str) -> BooleanQuery {
+        let mut seen = HashSet::new();
         let mut words = terms(text);
-        words.sort();
-        words.dedup();
+        words.retain(|word| seen.insert(word.clone()));
         words.truncate(MAX_QUERY_TERMS);
         let clause = |word: &String| -> (Occur, Box<dyn Query>) {
             let term = Term::from_field_text(self.field, word);

@@ -87,8 +87,14 @@ fn sync_folder(folder: &Path) -> Result<(), IndexError> {
     Ok(())
 }
 
-/// Generations in `dir`, ascending.
+/// Generations in `dir` that hold a manifest, ascending.
 pub(super) fn generations(dir: &Path) -> Vec<u64> {
+    let has_manifest = |number: &u64| dir.join(format!("gen-{number}")).join(MANIFEST).is_file();
+    numbered(dir).into_iter().filter(has_manifest).collect()
+}
+
+/// Numbers that are taken, be it by a folder of somebody else, ascending.
+fn numbered(dir: &Path) -> Vec<u64> {
     let Ok(entries) = fs_err::read_dir(dir) else {
         return Vec::new();
     };
@@ -100,15 +106,18 @@ pub(super) fn generations(dir: &Path) -> Vec<u64> {
 }
 
 pub(super) fn newest_generation(dir: &Path) -> Option<u64> {
-    generations(dir).last().copied()
+    numbered(dir).last().copied()
 }
 
-/// Temporary files of a build that was killed.
+/// Temporary files of a build that was killed; nothing else is touched.
 pub(super) fn remove_leftovers(dir: &Path) -> Result<(), IndexError> {
     let failed = |source| IndexError::Read { path: dir.to_owned(), source };
     for entry in fs_err::read_dir(dir).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        if path.extension().is_some_and(|extension| extension == "tmp") {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let stem = name.strip_suffix(".tmp").unwrap_or_default();
+        let is_generation = stem.strip_prefix("gen-").is_some_and(|n| n.parse::<u64>().is_ok());
+        if stem == CURRENT || (is_generation && path.is_dir()) {
             remove_logged(&path);
         }
     }

@@ -38,6 +38,7 @@ pub struct Index {
     dir: PathBuf,
     pub(super) folder: PathBuf,
     pub(super) manifest: Manifest,
+    digest: String,
     pub(super) vectors: Mmap,
     pub(super) catalog: Mmap,
     pub(super) words: Arc<Mmap>,
@@ -119,6 +120,7 @@ impl Index {
     fn open_generation(dir: &Path, name: &str) -> Result<Self, IndexError> {
         let folder = dir.join(name);
         let manifest = read_manifest(&folder)?;
+        let digest = fs_err::read_to_string(folder.join(MANIFEST_SHA256)).unwrap_or_default();
         let vectors = map(&folder.join(VECTORS))?;
         let catalog = map(&folder.join(CATALOG))?;
         let tensors = {
@@ -133,8 +135,18 @@ impl Index {
             false => Some(NeighborsFile::open(&folder, &graphs, dim)?),
         };
         let dir = dir.to_owned();
-        let index =
-            Self { dir, folder, manifest, vectors, catalog, words, lexical, neighbors, tensors };
+        let index = Self {
+            dir,
+            folder,
+            manifest,
+            digest,
+            vectors,
+            catalog,
+            words,
+            lexical,
+            neighbors,
+            tensors,
+        };
         index.check_shapes()?;
         Ok(index)
     }
@@ -151,13 +163,21 @@ impl Index {
         &self.manifest
     }
 
-    /// The name in `CURRENT`, such as `gen-3`; cheap enough to ask before
-    /// every answer.
+    /// What tells the live generation from any other: its name and the checksum
+    /// of its manifest; cheap enough to ask before every answer.
     ///
     /// # Errors
     /// [`IndexError::Missing`] when there is no index.
     pub fn live_generation(dir: &Path) -> Result<String, IndexError> {
-        current(dir)
+        let name = current(dir)?;
+        let checksum = fs_err::read_to_string(dir.join(&name).join(MANIFEST_SHA256));
+        Ok(format!("{name} {}", checksum.unwrap_or_default()))
+    }
+
+    /// sha256 of the manifest, which stands for the whole generation.
+    #[must_use]
+    pub fn digest(&self) -> &str {
+        &self.digest
     }
 
     /// Size of all files.
@@ -303,7 +323,10 @@ fn current(dir: &Path) -> Result<String, IndexError> {
     let name = match fs_err::read_to_string(&path) {
         Ok(name) => name.trim_end().to_owned(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(IndexError::Missing { dir: dir.to_owned() });
+            if generations(dir).is_empty() {
+                return Err(IndexError::Missing { dir: dir.to_owned() });
+            }
+            return Err(IndexError::Damaged { path, what: "the file is missing".to_owned() });
         }
         Err(source) => return Err(IndexError::Read { path, source }),
     };

@@ -2,7 +2,7 @@
 
 use super::cosines::Cosines;
 use super::servers::Scores;
-use super::{Corpus, Recipe, Words, tool_id};
+use super::{Corpus, Recipe, Words, tool_id, tools_of};
 use crate::catalog::{ServerId, ToolId};
 
 /// A server in the pool.
@@ -72,12 +72,22 @@ pub(super) fn open(
     for (n, (tool, _)) in words.best.iter().take(recipe.n_owner_words).enumerate() {
         join(*tool, Reason::OwnsBestWords { tool: *tool, rank: n + 1 });
     }
+    // Who is called by name needs no likeness.
+    for pooled in &mut pool {
+        if recipe.words > 0.0 && (words.is_named)(pooled.server) {
+            pooled.score = 1.0;
+        }
+    }
     pool
 }
 
-/// The one best server.
-pub(super) fn best_server(server_scores: &Scores<'_>) -> Vec<Pooled> {
-    best_servers(server_scores, 1)
+/// The best server that has tools.
+pub(super) fn best_server(corpus: &Corpus<'_>, server_scores: &Scores<'_>) -> Vec<Pooled> {
+    let has_tools = |pooled: &Pooled| !tools_of(corpus, pooled.server.0).is_empty();
+    let n_servers = server_scores.n_servers();
+    let mut counts = std::iter::successors(Some(8), |n| (*n < n_servers).then_some(n * 8));
+    let best = counts.find_map(|n| best_servers(server_scores, n).into_iter().find(has_tools));
+    best.into_iter().collect()
 }
 
 fn best_servers(server_scores: &Scores<'_>, n: usize) -> Vec<Pooled> {

@@ -29,6 +29,10 @@ impl<'a> Scores<'a> {
         Self { texts, graph, query, all }
     }
 
+    pub(super) fn n_servers(&self) -> usize {
+        self.texts.first().map_or(0, Rows::n_rows)
+    }
+
     pub(super) fn of(&self, server: usize) -> f32 {
         match &self.all {
             Some(all) => all[server],
@@ -40,7 +44,7 @@ impl<'a> Scores<'a> {
 
     /// The `n` best servers with their scores, best first.
     pub(super) fn best(&self, n: usize) -> Vec<(f32, usize)> {
-        let n_servers = self.texts.first().map_or(0, Rows::n_rows);
+        let n_servers = self.n_servers();
         let Some(graph) = self.graph else {
             return top_k((0..n_servers).map(|server| (self.of(server), server)), n, higher);
         };

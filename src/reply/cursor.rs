@@ -38,14 +38,14 @@ impl Cursor {
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| ReplyError::BadCursor)?;
         let bytes: [u8; 20] = bytes.try_into().map_err(|_| ReplyError::BadCursor)?;
         let cursor = Self::from_bytes(bytes);
-        if cursor.request != self.request {
-            return Err(ReplyError::BadCursor);
-        }
         if cursor.generation != self.generation {
             return Err(ReplyError::StaleCursor {
                 cursor: cursor.generation,
                 live: self.generation,
             });
+        }
+        if cursor.request != self.request {
+            return Err(ReplyError::BadCursor);
         }
         Ok(cursor)
     }

@@ -26,6 +26,8 @@ pub(super) struct Texts {
     pub(super) joint: Option<String>,
     /// What is looked up by words.
     pub(super) words: String,
+    /// The platform as the request names it.
+    pub(super) platform: Option<String>,
 }
 
 /// The vector of every distinct text that has one.
@@ -72,6 +74,7 @@ impl Queries {
                 tool: request.tool.as_ref().map(with_prefix),
                 joint: joint(request, ranking),
                 words: words(request),
+                platform: request.server.clone().filter(|_| request.form == Form::Tagged),
             }
         };
         parsed.requests.iter().map(one).collect()

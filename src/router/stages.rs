@@ -3,6 +3,7 @@
 use super::error::RouteError;
 use super::queries::{Texts, Vectors};
 use super::{Options, RankingMode};
+use crate::catalog::ServerId;
 use crate::catalog::ToolId;
 use crate::index::Index;
 use crate::index::IndexError;
@@ -64,7 +65,12 @@ pub(super) fn rank_all(
         };
         let best = lexical.best(&texts.words, n_words)?;
         let score_of = |tools: &[ToolId]| scores(lexical, &texts.words, tools);
-        let words = Words { best: &best, score_of: &score_of };
+        let platform = texts.platform.as_deref().map(name_words).unwrap_or_default();
+        let is_named = |server: ServerId| {
+            let name = index.server(server).map(|record| name_words(&record.name));
+            !platform.is_empty() && name.is_ok_and(|name| name == platform)
+        };
+        let words = Words { best: &best, score_of: &score_of, is_named: &is_named };
         Ok(rank::rank(&corpus, query, words, &recipe, limit))
     };
     let rankings = texts.iter().map(one).collect::<Result<Vec<Ranking>, RouteError>>()?;
@@ -89,6 +95,14 @@ fn query<'a>(texts: &Texts, vectors: &'a Vectors) -> Query<'a> {
     }
 }
 
+/// The words of a name that tell it from others, in lower case: `GitHub MCP
+/// Server` and `github #2` are both `github`.
+fn name_words(name: &str) -> Vec<String> {
+    let name = name.split(" #").next().unwrap_or_default().to_lowercase();
+    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.filter(|word| !["mcp", "server"].contains(word)).map(str::to_owned).collect()
+}
+
 /// A damaged file costs the second opinion, not the answer; it was verified
 /// when the index was opened.
 fn scores(lexical: &Lexical, words: &str, tools: &[ToolId]) -> Vec<f32> {
@@ -96,4 +110,18 @@ fn scores(lexical: &Lexical, words: &str, tools: &[ToolId]) -> Vec<f32> {
         tracing::error!("{error}");
         vec![0.0; tools.len()]
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_known_in_every_dress() {
+        for name in ["GitHub", "github #2", "GitHub MCP Server", "mcp-github"] {
+            assert_eq!(name_words(name), ["github"], "{name}");
+        }
+        assert_ne!(name_words("GitHub Actions"), name_words("GitHub"));
+        assert_eq!(name_words("MCP server"), Vec::<String>::new());
+    }
 }

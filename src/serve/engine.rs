@@ -137,7 +137,11 @@ impl Engine {
     }
 
     fn live(&self) -> Result<Arc<Live>, EngineError> {
-        let generation = self.generation()?;
+        let generation = match self.generation() {
+            Ok(generation) => generation,
+            // The folder is gone; what is loaded still answers.
+            Err(error) => return self.loaded().ok_or(error.into()),
+        };
         if let Some(live) = self.known(&generation) {
             return Ok(live);
         }
@@ -152,14 +156,17 @@ impl Engine {
     }
 
     fn known(&self, generation: &str) -> Option<Arc<Live>> {
-        let live = self.live.read().unwrap_or_else(PoisonError::into_inner).clone();
-        live.filter(|live| live.generation == generation)
+        self.loaded().filter(|live| live.generation == generation)
+    }
+
+    fn loaded(&self) -> Option<Arc<Live>> {
+        self.live.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The live generation or, where it is damaged or of a model that does not
     /// load, the newest one that answers.
     fn load(&self, generation: String) -> Result<Live, EngineError> {
-        let before = self.live.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let before = self.loaded();
         let accept = |index: Index| self.router(index, before.as_deref());
         let ((router, embedder), error) = Index::first(&self.dir, accept)?;
         if let Some(error) = error {

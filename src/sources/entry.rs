@@ -33,6 +33,9 @@ const TOOL_DESCRIPTION: &[&str] = &["description", "tool_description"];
 const INPUT_SCHEMA: &[&str] = &["input_schema", "inputSchema"];
 const OUTPUT_SCHEMA: &[&str] = &["output_schema", "outputSchema"];
 
+/// A longer name would fill a reply by itself; MCP allows 128 characters.
+const MAX_NAME_BYTES: usize = 1_024;
+
 /// Why a record can be no server or no tool.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unfit {
@@ -42,6 +45,8 @@ pub(crate) enum Unfit {
     NoName,
     #[error("its name is empty")]
     EmptyName,
+    #[error("its name has {0} bytes, at most {MAX_NAME_BYTES} are taken")]
+    LongName(usize),
     #[error("its name is {0}")]
     BadName(#[from] NoText),
 }
@@ -143,7 +148,11 @@ fn tool(json: &RawValue, schema_of: SchemaOf, notes: &mut Notes) -> Result<Tool,
 fn name(fields: &Fields<'_>, keys: &[&str]) -> Result<String, Unfit> {
     let (_, json) = fields.first(keys).ok_or(Unfit::NoName)?;
     let name = string(json)?;
-    if name.is_empty() { Err(Unfit::EmptyName) } else { Ok(name) }
+    match name.len() {
+        0 => Err(Unfit::EmptyName),
+        n if n > MAX_NAME_BYTES => Err(Unfit::LongName(n)),
+        _ => Ok(name),
+    }
 }
 
 fn title(fields: &Fields<'_>, annotations: Option<&RawValue>, notes: &mut Notes) -> Option<String> {

@@ -467,3 +467,24 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     }
     found
 }
+
+/// An index of a stranger could name any host and any variable.
+#[test]
+fn a_key_goes_to_no_host_that_nobody_here_named() {
+    let world = World::new();
+    stdout_of(world.build(&["--embed-key-env", "KEY_OF_MINE"]).env("KEY_OF_MINE", "s3cret"), 0);
+    stdout_of(world.toolscout(&ROUTE).env("KEY_OF_MINE", "s3cret"), 0);
+    world.stub.take_seen();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let route = || {
+        let mut command = world.toolscout(&ROUTE);
+        command.env("TOOLSCOUT_HOME", elsewhere.path()).env("KEY_OF_MINE", "s3cret");
+        command
+    };
+    let said = stderr_of(&mut route(), 1);
+    assert!(said.contains("add `--embed-key-env KEY_OF_MINE`"), "{said}");
+    assert!(!said.contains("s3cret"), "{said}");
+    assert!(world.stub.take_seen().is_empty());
+    stdout_of(route().args(["--embed-key-env", "KEY_OF_MINE"]), 0);
+    assert!(world.stub.take_seen()[0].headers.contains("s3cret"));
+}

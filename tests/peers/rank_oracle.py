@@ -54,8 +54,11 @@ def expected(problem, asked, run):
         score = s_tool
     else:
         server = np.array(asked["server"])
-        width = (1, 0) if asked["tool"] is None else (run["n_servers"], run["n_owner_tools"])
+        alone = asked["tool"] is None
+        width = (problem["n_servers"], 0) if alone else (run["n_servers"], run["n_owner_tools"])
         pool, of_servers = stage_1(problem, server, tool, *width)
+        if alone:  # the best server that has tools
+            pool = [one for one in pool if np.any(owners == one)][:1]
         rows = np.flatnonzero(np.isin(owners, pool))
         s_server = of_servers[owners] if len(owners) else np.zeros(0)
         score = (s_server * s_tool) * np.maximum(s_server, s_tool)

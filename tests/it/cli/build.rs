@@ -290,3 +290,20 @@ fn the_sample_is_without_blemish() {
     assert_eq!(facts["warnings"], json!([]));
     assert_eq!(facts["absent"], json!({}));
 }
+
+/// A build removes what builds left behind, and nothing else.
+#[test]
+fn files_of_somebody_else_stay() {
+    let world = World::of(TOWN);
+    let dir = world.index();
+    for folder in ["gen-7", "gen-9.tmp", "notes.tmp"] {
+        std::fs::create_dir_all(dir.join(folder)).unwrap();
+    }
+    std::fs::write(dir.join("gen-7/mine"), "x").unwrap();
+    std::fs::write(dir.join("thesis.tmp"), "x").unwrap();
+    let source = world.write("source.json", FLAWED);
+    stdout_of(world.command("index build --model stand-in --from").arg(source), 0);
+    assert!(dir.join("gen-7/mine").exists() && dir.join("thesis.tmp").exists());
+    assert!(dir.join("notes.tmp").exists() && !dir.join("gen-9.tmp").exists());
+    assert!(world.live().ends_with("gen-8"));
+}

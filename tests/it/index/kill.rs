@@ -60,6 +60,7 @@ fn leftovers_of_a_killed_build_are_removed() {
     // Renamed, but the swap never came.
     let orphan = world.index().join("gen-2");
     std::fs::create_dir(&orphan).unwrap();
+    std::fs::write(orphan.join("manifest.json"), "{}").unwrap();
     stdout_of(&mut world.command("index verify"), 0);
     let source = world.write("new.json", catalog(10, 2));
     assert!(run(&mut build(&world, &source)).status.success());

@@ -169,3 +169,24 @@ fn rebuilds_under_load_never_show() {
         });
     }
 }
+
+/// Another index may be put in place under the same generation number.
+#[test]
+fn another_index_of_the_same_number_is_picked_up() {
+    let (world, other) = (World::of(&versioned("one")), World::of(&versioned("two")));
+    let mut session = Session::open(&world);
+    check_answers(&mut session, "one");
+    std::fs::remove_dir_all(world.index()).unwrap();
+    std::fs::rename(other.index(), world.index()).unwrap();
+    check_answers(&mut session, "two");
+}
+
+/// The folder may be moved or deleted; what is loaded still answers.
+#[test]
+fn a_deleted_index_leaves_the_loaded_one_in_use() {
+    let world = World::of(&versioned("one"));
+    let mut session = Session::open(&world);
+    check_answers(&mut session, "one");
+    std::fs::remove_dir_all(world.index()).unwrap();
+    check_answers(&mut session, "one");
+}
