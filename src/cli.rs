@@ -146,6 +146,12 @@ pub struct Build {
     /// Also embed tool descriptions alone, which `--ranking mcp-zero` needs
     #[arg(long)]
     pub paper: bool,
+    /// How the vectors are stored: f16 takes half the bytes of f32, int8 a quarter
+    #[arg(long, value_enum, default_value_t = PrecisionArg::F32, value_name = "NAME")]
+    pub precision: PrecisionArg,
+    /// Search a graph of neighbours instead of every row where there are more tool texts, or server texts (three a server), than this [default: 20000]
+    #[arg(long, value_name = "N")]
+    pub ann_above: Option<usize>,
 }
 
 /// Where the remote model of an index answers now; an index with a local
@@ -271,6 +277,17 @@ pub enum DetailArg {
     Summary,
     /// Everything needed to call a tool
     Schema,
+}
+
+/// Precisions of stored vectors.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum PrecisionArg {
+    /// As the model gave them
+    F32,
+    /// Half the bytes
+    F16,
+    /// A quarter of the bytes
+    Int8,
 }
 
 /// Ranking algorithms.

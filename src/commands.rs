@@ -16,9 +16,11 @@ mod trust;
 
 use crate::cli::Cli;
 use crate::cli::Command;
+use crate::cli::PrecisionArg;
 use crate::cli::RankingArg;
 use crate::config::Config;
 use crate::router::Method;
+use crate::vectors::Precision;
 
 /// How a command ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +53,16 @@ impl From<RankingArg> for Method {
         match ranking {
             RankingArg::Scout => Self::SCOUT,
             RankingArg::McpZero => Self::MCP_ZERO,
+        }
+    }
+}
+
+impl From<PrecisionArg> for Precision {
+    fn from(precision: PrecisionArg) -> Self {
+        match precision {
+            PrecisionArg::F32 => Self::F32,
+            PrecisionArg::F16 => Self::F16,
+            PrecisionArg::Int8 => Self::Int8,
         }
     }
 }

@@ -25,3 +25,4 @@ pub mod sources;
 pub mod surface;
 pub mod telemetry;
 pub mod tokens;
+pub mod vectors;

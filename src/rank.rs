@@ -4,6 +4,7 @@
 //! equal output. Rows are servers or tools, unit-norm, so a cosine is a dot
 //! product; an absent text is a zero row and scores 0.
 
+mod cosines;
 mod pool;
 mod servers;
 mod tools;
@@ -13,20 +14,27 @@ pub use pool::{Pooled, Reason};
 pub use tools::Hit;
 pub use top_k::top_k;
 
-use ndarray::ArrayView2;
+use cosines::Cosines;
 
 use crate::catalog::ServerId;
 use crate::catalog::ToolId;
+use crate::vectors::Graph;
+use crate::vectors::Rows;
 
 /// The matrices that a ranking reads.
 #[derive(Clone, Debug)]
 pub struct Corpus<'a> {
     /// Each `[n_servers × dim]`; a server's score is its best over these.
-    pub server_texts: Vec<ArrayView2<'a, f32>>,
+    pub server_texts: Vec<Rows<'a>>,
     /// `[n_tools × dim]`.
-    pub tool_text: ArrayView2<'a, f32>,
+    pub tool_text: Rows<'a>,
     /// Owner of each tool, `[n_tools]`, ascending.
     pub tool_server: &'a [u32],
+    /// Finds servers without a look at every row: rows of the first server
+    /// text, then of the second …; texts beyond `server_texts` are passed over.
+    pub server_graph: Option<Graph<'a>>,
+    /// Finds tools without a look at every row.
+    pub tool_graph: Option<Graph<'a>>,
 }
 
 /// What is looked for; unit vectors, `[dim]`.
@@ -130,20 +138,20 @@ pub fn rank(
 ) -> Ranking {
     match query {
         Query::Both { server, tool, joint } => {
-            let server_scores = servers::scores(&corpus.server_texts, server);
-            let cosines = tools::Cosines::new(&corpus.tool_text, tool, joint, recipe);
+            let server_scores = servers::Scores::new(corpus, server);
+            let cosines = Cosines::new(corpus, tool, joint, recipe);
             let pool = pool::open(corpus, &server_scores, &cosines, words, recipe);
             let hits = tools::in_pool(corpus, &pool, &cosines, words, recipe);
             Ranking { hits: tools::best(hits, limit), pool }
         }
         Query::ToolOnly(tool) => {
-            let hits = tools::flat(corpus, tool, words, recipe);
+            let hits = tools::flat(corpus, tool, words, recipe, limit);
             Ranking { hits: tools::best(hits, limit), pool: Vec::new() }
         }
         Query::ServerOnly(server) => {
-            let server_scores = servers::scores(&corpus.server_texts, server);
+            let server_scores = servers::Scores::new(corpus, server);
             let pool = pool::best_server(corpus, &server_scores);
-            let cosines = tools::Cosines::new(&corpus.tool_text, server, None, &MCP_ZERO);
+            let cosines = Cosines::of_few(corpus, server);
             let hits = tools::in_pool(corpus, &pool, &cosines, Words::NONE, &MCP_ZERO);
             Ranking { hits: tools::best(hits, limit), pool }
         }

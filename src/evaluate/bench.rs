@@ -14,6 +14,7 @@ use crate::catalog::Server;
 use crate::catalog::ToolId;
 use crate::embed::Embedder;
 use crate::index::Index;
+use crate::index::Storage;
 use crate::router::Router;
 use crate::sources;
 
@@ -45,6 +46,7 @@ impl Bench {
             sources: vec![(catalog, None)],
             dir: dir.path().join("index"),
             paper: true,
+            storage: Storage::default(),
             remote: None,
         };
         build::build(&plan, embedder.as_ref(), &mut |event| {

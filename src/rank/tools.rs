@@ -2,12 +2,15 @@
 
 use std::cmp::Ordering;
 
-use ndarray::{Array1, ArrayView1, ArrayView2};
-
+use super::cosines::Cosines;
 use super::pool::Pooled;
 use super::top_k::top_k;
 use super::{Corpus, Recipe, Words, tool_id, tools_of};
 use crate::catalog::{ServerId, ToolId};
+
+/// Rows that a graph is asked for where all tools compete: words may lift a
+/// tool over many that are nearer.
+const FLAT_ROWS: usize = 200;
 
 /// One ranked tool and every part of its score.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,43 +36,6 @@ pub struct Hit {
 /// `score = (s_server · s_tool) · max(s_server, s_tool)`, MCP-Zero §3.2.
 pub(super) fn formula(server_score: f32, tool_score: f32) -> f32 {
     (server_score * tool_score) * server_score.max(tool_score)
-}
-
-/// Cosines of the tool texts with a query, clamped at 0: of all tools, or
-/// computed when asked for, where a hard cut leaves only a few to look at.
-pub(super) enum Cosines<'a> {
-    All { tool: Array1<f32>, joint: Option<Array1<f32>> },
-    OnDemand(ArrayView2<'a, f32>, ArrayView1<'a, f32>),
-}
-
-impl<'a> Cosines<'a> {
-    pub(super) fn new(
-        texts: &ArrayView2<'a, f32>,
-        tool: &'a [f32],
-        joint: Option<&[f32]>,
-        recipe: &Recipe,
-    ) -> Self {
-        if recipe.n_owner_tools == 0 && joint.is_none() {
-            return Self::OnDemand(*texts, ArrayView1::from(tool));
-        }
-        let all = |query: &[f32]| texts.dot(&ArrayView1::from(query));
-        Self::All { tool: all(tool), joint: joint.map(all) }
-    }
-
-    pub(super) fn tool(&self, row: usize) -> f32 {
-        match self {
-            Self::All { tool, .. } => tool[row],
-            Self::OnDemand(texts, query) => texts.row(row).dot(query),
-        }
-        .max(0.0)
-    }
-
-    pub(super) fn joint(&self, row: usize) -> Option<f32> {
-        match self {
-            Self::All { joint: Some(joint), .. } => Some(joint[row].max(0.0)),
-            _ => None,
-        }
-    }
 }
 
 /// Tools of the pool, scored.
@@ -104,27 +70,40 @@ pub(super) fn in_pool(
     hits
 }
 
-/// All tools by their own score and the words; no server has a say.
+/// Tools by their own score and the words; no server has a say.
+///
+/// All of them; where a graph finds the nearest, these and the best by words.
 pub(super) fn flat(
     corpus: &Corpus<'_>,
     query: &[f32],
     words: Words<'_>,
     recipe: &Recipe,
+    limit: usize,
 ) -> Vec<Hit> {
-    let cosines = corpus.tool_text.dot(&ArrayView1::from(query));
-    let scored = cosines.iter().zip(corpus.tool_server).enumerate();
-    let mut hits: Vec<Hit> = scored
-        .map(|(row, (cosine, owner))| Hit {
+    let cosines = Cosines::of_all(corpus, query, None);
+    let hit = |row: usize| {
+        let tool_score = cosines.tool(row);
+        Hit {
             tool: tool_id(row),
-            server: ServerId(*owner),
+            server: ServerId(corpus.tool_server[row]),
             score: 0.0,
-            dense_score: cosine.max(0.0),
+            dense_score: tool_score,
             server_score: None,
-            tool_score: cosine.max(0.0),
+            tool_score,
             joint_score: None,
             word_score: 0.0,
-        })
-        .collect();
+        }
+    };
+    let mut hits: Vec<Hit> = match corpus.tool_graph {
+        Some(graph) => {
+            let mut rows = graph.nearest(query, limit.max(FLAT_ROWS));
+            rows.extend(words.best.iter().map(|(tool, _)| tool.row()));
+            rows.sort_unstable();
+            rows.dedup();
+            rows.into_iter().map(hit).collect()
+        }
+        None => (0..corpus.tool_server.len()).map(hit).collect(),
+    };
     weigh_words(&mut hits, words, recipe);
     for hit in &mut hits {
         hit.score = (hit.tool_score + recipe.words * hit.word_score) / (1.0 + recipe.words);

@@ -8,6 +8,8 @@ use crate::catalog::ToolId;
 use crate::index::Index;
 use crate::index::IndexError;
 use crate::index::Lexical;
+use crate::index::Matrix;
+use crate::index::Neighbors;
 use crate::rank::Corpus;
 use crate::rank::Query;
 use crate::rank::Ranking;
@@ -18,9 +20,11 @@ use crate::rank::{self};
 fn corpus<'a>(index: &'a Index, method: &Method) -> Result<Corpus<'a>, RouteError> {
     let no_paper = || IndexError::NoPaperVectors { dir: index.dir().to_owned() };
     Ok(Corpus {
-        server_texts: method.server_texts.iter().filter_map(|kind| index.matrix(*kind)).collect(),
-        tool_text: index.matrix(method.tool_text).ok_or_else(no_paper)?,
+        server_texts: method.server_texts.iter().filter_map(|kind| index.rows(*kind)).collect(),
+        tool_text: index.rows(method.tool_text).ok_or_else(no_paper)?,
         tool_server: index.tool_server(),
+        server_graph: index.graph(Neighbors::Servers),
+        tool_graph: index.graph(Neighbors::Tools).filter(|_| method.tool_text == Matrix::ToolText),
     })
 }
 
