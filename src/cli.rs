@@ -122,7 +122,7 @@ pub enum IndexCommand {
 /// `toolscout index build …`
 #[derive(Args, Debug)]
 pub struct Build {
-    /// Source files; several make one index
+    /// Source files or folders; several make one index
     #[arg(long, required = true, num_args = 1.., value_name = "SRC")]
     pub from: Vec<PathBuf>,
     /// Where to [default: --index]
@@ -140,8 +140,8 @@ pub struct Build {
     /// Environment variable with its key [default: `OPENAI_API_KEY`; none on this machine]
     #[arg(long, value_name = "VAR", requires = "embed_url")]
     pub embed_key_env: Option<String>,
-    /// Format of the sources instead of recognising it: catalog, mcp-zero, tools-list
-    #[arg(long, value_name = "NAME", value_parser = ["catalog", "mcp-zero", "tools-list"])]
+    /// Format of the sources instead of recognising it
+    #[arg(long, value_name = "NAME", value_parser = ["catalog", "docker", "livemcpbench", "mcp-zero", "registry", "toolhive", "tools-list", "toucan"])]
     pub format: Option<String>,
     /// Also embed tool descriptions alone, which `--ranking mcp-zero` needs
     #[arg(long)]

@@ -4,26 +4,34 @@
 //! way. One odd record never costs its neighbours, and nothing is dropped
 //! silently. Must not rank, embed or build: a source knows no index.
 
+mod arguments;
 mod catalog;
+mod docker;
 mod entry;
 mod error;
 mod export;
 mod fields;
 mod findings;
+mod folder;
 mod format;
+mod livemcpbench;
 mod mcp_zero;
 mod merge;
 mod parameter;
+mod publisher;
+mod reader;
 mod records;
+mod registry;
 mod shape;
+mod tally;
 mod text;
+mod toolhive;
 mod tools_list;
+mod toucan;
+mod yaml;
 
 use std::path::Path;
 use std::path::PathBuf;
-
-use sha2::Digest;
-use sha2::Sha256;
 
 use crate::catalog::Reject;
 use crate::catalog::Server;
@@ -31,6 +39,8 @@ use crate::sources::fields::Fields;
 use crate::sources::fields::Kind;
 use crate::sources::findings::Findings;
 use crate::sources::findings::shown;
+use crate::sources::folder::Part;
+use crate::sources::reader::Reader;
 use crate::sources::records::Record;
 use crate::sources::records::Records;
 
@@ -42,6 +52,7 @@ pub use crate::sources::merge::Merged;
 pub use crate::sources::merge::merge;
 pub use crate::sources::text::EncodingError;
 pub use crate::sources::text::Utf16;
+pub use crate::sources::yaml::YamlError;
 
 /// What one source holds.
 #[derive(Debug)]
@@ -55,23 +66,27 @@ pub struct Import {
     /// What was taken over otherwise than it was written; each names its
     /// server and tool, but not the source.
     pub warnings: Vec<String>,
-    /// Size of the file in bytes.
+    /// Size of the file in bytes, or of all files of a folder.
     pub bytes: u64,
-    /// SHA-256 of the file, in lower-case hexadecimal digits.
+    /// SHA-256 of the file, or of all files of a folder one after another, in
+    /// lower-case hexadecimal digits.
     pub sha256: String,
 }
 
-/// Reads a file, in the format its content shows or the one that is forced.
+/// Reads a file or a folder, in the format its content shows or the forced one.
+///
+/// Of a folder every file of a known format is read, in the order of names; a
+/// forced format leaves out files of others.
 ///
 /// # Errors
-/// When nothing of the file can be taken over; see [`SourceError`].
+/// When nothing of it can be taken over; see [`SourceError`].
 pub fn read(path: &Path, forced: Option<Format>) -> Result<Import, SourceError> {
-    let path_buf = || path.to_owned();
-    let bytes = fs_err::read(path).map_err(|source| SourceError::from_io(path_buf(), source))?;
-    let text = text::decode(&bytes)
-        .map_err(|source| SourceError::Encoding { path: path_buf(), source })?;
-    let (format, found) = import(&path.display().to_string(), &text, forced)?;
-    Ok(finish(format, found, &bytes))
+    let mut reader = Reader::default();
+    let (format, found) = match path.is_dir() {
+        true => folder::read(path, forced, &mut reader)?,
+        false => read_part(&Part::of_file(path), forced, &mut reader)?,
+    };
+    Ok(finish(format, found, reader))
 }
 
 /// Reads a text as [`read`] reads a file of that name.
@@ -80,13 +95,45 @@ pub fn read(path: &Path, forced: Option<Format>) -> Result<Import, SourceError> 
 /// When nothing of the text can be taken over; see [`SourceError`].
 pub fn parse(source_name: &str, text: &str, forced: Option<Format>) -> Result<Import, SourceError> {
     let (format, found) = import(source_name, text, forced)?;
-    Ok(finish(format, found, text.as_bytes()))
+    let mut reader = Reader::default();
+    reader.count(text.as_bytes());
+    Ok(finish(format, found, reader))
 }
 
-fn finish(format: Format, found: Findings, bytes: &[u8]) -> Import {
-    let Findings { servers, rejected, warnings, .. } = found;
-    let sha256 = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    Import { format, servers, rejected, warnings, bytes: bytes.len() as u64, sha256 }
+fn finish(format: Format, found: Findings, reader: Reader) -> Import {
+    let Findings { servers, rejected, mut warnings, tally, .. } = found;
+    warnings.extend(tally.into_lines());
+    if servers.is_empty() && rejected.is_empty() {
+        warnings.push("it lists no server".to_owned());
+    }
+    let (bytes, sha256) = reader.finish();
+    Import { format, servers, rejected, warnings, bytes, sha256 }
+}
+
+fn read_part(
+    part: &Part,
+    forced: Option<Format>,
+    reader: &mut Reader,
+) -> Result<(Format, Findings), SourceError> {
+    let (path, tools) = match part {
+        Part::DockerServer { server, tools } => (server, tools.as_deref()),
+        Part::File(path) => (path, None),
+    };
+    let name = path.display().to_string();
+    let text = reader.text(path)?;
+    let Some(tools) = tools.filter(|_| forced.is_none_or(|format| format == Format::Docker)) else {
+        return import(&name, &text, forced);
+    };
+    let tools = reader.text(tools)?;
+    with_records(&name, &text, |records| {
+        let format = choose(&name, &records.good, forced)?;
+        let mut found = Findings { source: name.clone(), ..Findings::default() };
+        match format {
+            Format::Docker => docker::import_pair(&records.good, &tools, &mut found),
+            _ => format.import(&records.good, stem(&name), &mut found),
+        }
+        Ok((format, found))
+    })
 }
 
 fn import(
@@ -94,35 +141,50 @@ fn import(
     text: &str,
     forced: Option<Format>,
 ) -> Result<(Format, Findings), SourceError> {
-    let Records { good, bad } = split(name, text)?;
-    let format = choose(name, &good, forced)?;
-    let mut found = Findings { source: name.to_owned(), ..Findings::default() };
-    for (place, problem) in bad {
-        found.reject_server(place, problem);
-    }
-    match format {
-        Format::Catalog => catalog::import(&good, &mut found),
-        Format::McpZero => mcp_zero::import(&good, &mut found),
-        Format::ToolsList => tools_list::import(&good, stem(name), &mut found),
-    }
-    if found.servers.is_empty() && found.rejected.is_empty() {
-        found.warnings.push("it lists no server".to_owned());
-    }
-    Ok((format, found))
+    with_records(name, text, |Records { good, bad }| {
+        let format = choose(name, &good, forced)?;
+        let mut found = Findings { source: name.to_owned(), ..Findings::default() };
+        for (place, problem) in bad {
+            found.reject_server(place, problem);
+        }
+        format.import(&good, stem(name), &mut found);
+        Ok((format, found))
+    })
 }
 
-fn split<'a>(name: &str, text: &'a str) -> Result<Records<'a>, SourceError> {
-    let path = PathBuf::from(name);
+/// Takes a text apart, be it JSON, JSON Lines or YAML.
+fn with_records<T>(
+    name: &str,
+    text: &str,
+    read: impl FnOnce(Records<'_>) -> Result<T, SourceError>,
+) -> Result<T, SourceError> {
+    let path = || PathBuf::from(name);
     if text.trim_matches(|c: char| c.is_whitespace() || c == '\u{FEFF}').is_empty() {
-        return Err(SourceError::Empty { path });
+        return Err(SourceError::Empty { path: path() });
     }
-    let records = records::split(text).map_err(|source| SourceError::NotJson {
-        path: path.clone(),
+    let not_json = |source: serde_json::Error| SourceError::NotJson {
+        path: path(),
         line: source.line(),
         column: source.column(),
         source,
-    })?;
-    if records.good.is_empty() { Err(SourceError::Empty { path }) } else { Ok(records) }
+    };
+    let yaml;
+    let records = match records::split(text) {
+        Ok(records) => records,
+        Err(error) if !yaml::is_likely(name, text) => return Err(not_json(error)),
+        Err(error) => {
+            yaml = match yaml::to_json(text) {
+                Ok(json) if json.starts_with(['{', '[']) => json,
+                Err(source) if yaml::is_named_so(name) => {
+                    let (line, column) = (source.line, source.column);
+                    return Err(SourceError::NotYaml { path: path(), line, column, source });
+                }
+                Ok(_) | Err(_) => return Err(not_json(error)),
+            };
+            records::split(&yaml).map_err(not_json)?
+        }
+    };
+    if records.good.is_empty() { Err(SourceError::Empty { path: path() }) } else { read(records) }
 }
 
 /// The forced format if a record fits it, or that of the first one known.
@@ -199,9 +261,7 @@ mod tests {
 
     #[test]
     fn what_is_no_known_format_is_described() {
-        let known = "`catalog` (an object with a list `servers`), \
-            `tools-list` (an answer to `tools/list` or a JSON-RPC session), \
-            `mcp-zero` (a list of servers with `name` and `tools`)";
+        let known = Format::list();
         for (text, found) in [
             (r#"{"a":1,"b":{},"c\u001b[31m":[]}"#, "an object with keys a, b, c[31m"),
             (
@@ -213,7 +273,6 @@ mod tests {
             (r#"[{"name":"a"},1]"#, "2 records, the first an object with keys name"),
             (r#"{"mcpServers":{}}"#, "an object with keys mcpServers"),
             (r#"{"servers":{}}"#, "an object with keys servers"),
-            (r#"{"servers":[{"server":{"name":"x"}}]}"#, "an object with keys servers"),
         ] {
             let hint = "if it is one of them, say which with `--format`";
             let message = format!(
@@ -285,7 +344,7 @@ mod tests {
         assert!(
             matches!(read(&absent, None), Err(SourceError::NotFound { path }) if path == absent)
         );
-        assert!(matches!(read(dir.path(), None), Err(SourceError::Io { .. })));
+        assert!(matches!(read(dir.path(), None), Err(SourceError::NothingKnown { .. })));
         fs_err::write(&absent, b"{\"a\": \"\xFF\"}").unwrap();
         let error = read(&absent, None).unwrap_err();
         assert_eq!(
@@ -297,11 +356,13 @@ mod tests {
     #[test]
     fn files_of_other_tools_are_not_taken_for_ours() {
         for relative in [
-            "official-registry/v0-servers-response.npm.json",
-            "official-registry/seed_2025_05_16.first25.json",
-            "toolhive/registry.json",
+            "official-registry/server.schema.2025-07.json",
+            "toolhive/upstream-registry.schema.json",
+            "toolhive/publisher-provided.schema.json",
+            "client-configs/claude-desktop.json",
+            "client-configs/continue-dev.yml",
+            "client-configs/opencode.json",
             "client-configs/vscode.json",
-            "livemcpbench/tools.first6.json",
             "jsonrpc/mcpproxy-tools-list.golden.json",
         ] {
             let Some(path) = shared(&format!("data/raw/{relative}")) else {

@@ -59,7 +59,7 @@ pub(crate) fn server(json: &RawValue, place: Place, schema_of: SchemaOf, found: 
     };
     let mut notes = Notes::default();
     let tools_json = tool_list(&fields, &mut notes);
-    let name = match name(&fields, SERVER_NAME) {
+    let name = match server_name(&fields) {
         Ok(name) => name,
         Err(unfit) => return found.reject_server(place, with_tools(&unfit, tools_json.len())),
     };
@@ -72,7 +72,16 @@ pub(crate) fn server(json: &RawValue, place: Place, schema_of: SchemaOf, found: 
     found.servers.push(Server { name, description, summary, url, tools });
 }
 
-fn with_tools(unfit: &Unfit, n_tools: usize) -> String {
+/// The name of a server, as every format but Toucan's spells it.
+///
+/// # Errors
+/// When there is none that could be used.
+pub(crate) fn server_name(fields: &Fields<'_>) -> Result<String, Unfit> {
+    name(fields, SERVER_NAME)
+}
+
+/// Why a server is left out, and what goes with it.
+pub(crate) fn with_tools(unfit: &Unfit, n_tools: usize) -> String {
     match n_tools {
         0 => unfit.to_string(),
         1 => format!("{unfit}; its tool is lost with it"),
@@ -117,10 +126,19 @@ pub(crate) fn tools(
     schema_of: SchemaOf,
     found: &mut Findings,
 ) -> Vec<Tool> {
+    tools_by(list, owner, found, |json, notes| tool(json, schema_of, notes))
+}
+
+fn tools_by(
+    list: &[&RawValue],
+    owner: Owner<'_>,
+    found: &mut Findings,
+    read: impl Fn(&RawValue, &mut Notes) -> Result<Tool, Unfit>,
+) -> Vec<Tool> {
     let mut tools = Vec::with_capacity(list.len());
     for (index, json) in list.iter().enumerate() {
         let mut notes = Notes::default();
-        match tool(json, schema_of, &mut notes) {
+        match read(json, &mut notes) {
             Ok(tool) => {
                 found.warn_tool(owner.server, &tool.name, notes);
                 tools.push(tool);
@@ -129,6 +147,19 @@ pub(crate) fn tools(
         }
     }
     tools
+}
+
+/// The tools of a list that may hold bare names in place of objects.
+pub(crate) fn named_tools(
+    list: &[&RawValue],
+    owner: Owner<'_>,
+    schema_of: SchemaOf,
+    found: &mut Findings,
+) -> Vec<Tool> {
+    tools_by(list, owner, found, |json, notes| match Kind::of(json) {
+        Kind::String => Ok(Tool { name: fit_name(string(json)?)?, ..Tool::default() }),
+        _ => tool(json, schema_of, notes),
+    })
 }
 
 fn tool(json: &RawValue, schema_of: SchemaOf, notes: &mut Notes) -> Result<Tool, Unfit> {
@@ -147,7 +178,14 @@ fn tool(json: &RawValue, schema_of: SchemaOf, notes: &mut Notes) -> Result<Tool,
 /// The name untouched, since a call needs it to the letter.
 fn name(fields: &Fields<'_>, keys: &[&str]) -> Result<String, Unfit> {
     let (_, json) = fields.first(keys).ok_or(Unfit::NoName)?;
-    let name = string(json)?;
+    fit_name(string(json)?)
+}
+
+/// A name, unless it is empty or longer than any reply could bear.
+///
+/// # Errors
+/// When it is one of these.
+pub(crate) fn fit_name(name: String) -> Result<String, Unfit> {
     match name.len() {
         0 => Err(Unfit::EmptyName),
         n if n > MAX_NAME_BYTES => Err(Unfit::LongName(n)),
@@ -186,6 +224,12 @@ pub(crate) fn text(fields: &Fields<'_>, keys: &[&str], notes: &mut Notes) -> Str
             String::new()
         }
     }
+}
+
+/// The first of several texts that says anything.
+pub(crate) fn first_text(fields: &Fields<'_>, keys: &[&str], notes: &mut Notes) -> String {
+    let texts = keys.iter().map(|key| text(fields, &[key], notes));
+    texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default()
 }
 
 fn cut(mut text: String, key: &str, notes: &mut Notes) -> String {

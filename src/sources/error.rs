@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use crate::error::Fault;
 use crate::sources::Format;
 use crate::sources::text::EncodingError;
+use crate::sources::yaml::YamlError;
 
 /// A source of which nothing could be taken over.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +50,30 @@ pub enum SourceError {
         column: usize,
         /// What was expected there.
         source: serde_json::Error,
+    },
+    /// It should be YAML, by its name or its look, and is not.
+    #[error("`{}` is not YAML that can be read: line {line}, column {column} is at fault", path.display())]
+    NotYaml {
+        /// As given.
+        path: PathBuf,
+        /// Counted from one; zero where it is not known.
+        line: u64,
+        /// Counted from one; zero where it is not known.
+        column: u64,
+        /// What is wrong there.
+        source: YamlError,
+    },
+    /// A folder in which nothing could be used.
+    #[error(
+        "folder `{}` holds {n_files} JSON and YAML files, none of them in one of these formats: {}",
+        path.display(),
+        Format::list()
+    )]
+    NothingKnown {
+        /// As given.
+        path: PathBuf,
+        /// Files that were looked at, also below it.
+        n_files: usize,
     },
     /// There is nothing in it.
     #[error("`{}` is empty, where one of these was expected: {}", path.display(), Format::list())]
@@ -94,6 +119,8 @@ impl SourceError {
             | Self::Io { .. }
             | Self::Encoding { .. }
             | Self::NotJson { .. }
+            | Self::NotYaml { .. }
+            | Self::NothingKnown { .. }
             | Self::Empty { .. }
             | Self::UnknownShape { .. } => Fault::Environment,
         }

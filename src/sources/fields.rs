@@ -47,6 +47,13 @@ impl<'a> Fields<'a> {
         self.get(key).and_then(|json| Fields::of(json).ok())
     }
 
+    /// The values that are objects, in order.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = Self> + use<'a> {
+        let objects: Vec<Self> =
+            self.0.iter().filter_map(|(_, json)| Fields::of(json).ok()).collect();
+        objects.into_iter()
+    }
+
     /// All fields in order, a repeated key as often as it is written.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &'a RawValue)> {
         self.0.iter().map(|(key, value)| (key.as_str(), *value))

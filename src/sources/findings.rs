@@ -3,6 +3,7 @@
 //! Owns the wording of who a message is about. Decides nothing: what is
 //! rejected and what is only warned of is up to the one who reads.
 
+use std::error::Error;
 use std::fmt;
 
 use crate::catalog::Reject;
@@ -10,6 +11,9 @@ use crate::catalog::Server;
 use crate::catalog::clean_text;
 use crate::catalog::is_invisible;
 use crate::catalog::without_tags;
+use crate::sources::SourceError;
+use crate::sources::tally::Remark;
+use crate::sources::tally::Tally;
 
 /// Longer names are cut where they are shown.
 const MAX_SHOWN_CHARS: usize = 80;
@@ -25,12 +29,36 @@ pub(crate) struct Findings {
     pub(crate) rejected: Vec<Reject>,
     /// What was taken over otherwise than it was written.
     pub(crate) warnings: Vec<String>,
+    /// What is only counted.
+    pub(crate) tally: Tally,
 }
 
 impl Findings {
+    /// Takes over a server of a registry, which may know no tools of it.
+    pub(crate) fn list(&mut self, server: Server) {
+        if server.tools.is_empty() {
+            self.tally.add(Remark::NoTools, &server.name);
+        }
+        self.servers.push(server);
+    }
+
+    /// Adds what was found in one file of a folder.
+    pub(crate) fn absorb(&mut self, file: &str, other: Self) {
+        self.servers.extend(other.servers);
+        self.rejected.extend(other.rejected);
+        self.warnings.extend(other.warnings.iter().map(|line| format!("{}: {line}", shown(file))));
+        self.tally.absorb(other.tally);
+    }
+
     /// Notes that a server, or a record that should be one, is left out.
     pub(crate) fn reject_server(&mut self, server: impl fmt::Display, reason: impl fmt::Display) {
         self.reject(server.to_string(), None, reason.to_string());
+    }
+
+    /// Notes that a file of a folder cannot be read.
+    pub(crate) fn reject_file(&mut self, file: &str, error: &SourceError) {
+        let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+        self.reject(shown(file), None, format!("{error}{cause}"));
     }
 
     /// Notes that a tool is left out.

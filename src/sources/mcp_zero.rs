@@ -5,12 +5,10 @@
 
 use std::collections::HashSet;
 
-use serde::Serialize;
-use serde::Serializer;
 use serde_json::value::RawValue;
-use serde_json::value::to_raw_value;
 
 use crate::catalog::RawJson;
+use crate::sources::arguments::Arguments;
 use crate::sources::entry::declared_schema;
 use crate::sources::entry::server;
 use crate::sources::fields::Fields;
@@ -48,7 +46,7 @@ fn schema(fields: &Fields<'_>, notes: &mut Notes) -> Option<RawJson> {
     let (key, json) = fields.first(&["parameter", "parameters"])?;
     match Fields::of(json) {
         Ok(parameters) if is_schema(&parameters) => Some(json.to_owned()),
-        Ok(parameters) => Some(Arguments::of(&parameters, notes).to_json()),
+        Ok(parameters) => Some(arguments(&parameters, notes).to_json()),
         Err(problem) => {
             notes.add(format!("`{key}` cannot be used, {problem}: left out"));
             None
@@ -62,38 +60,17 @@ fn is_schema(parameters: &Fields<'_>) -> bool {
         && parameters.object("properties").is_some()
 }
 
-/// The JSON Schema of a tool's arguments.
-#[derive(Serialize)]
-struct Arguments<'a> {
-    r#type: &'static str,
-    #[serde(serialize_with = "as_object")]
-    properties: Vec<(&'a str, RawJson)>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    required: Vec<&'a str>,
-}
-
-impl<'a> Arguments<'a> {
-    fn of(parameters: &'a Fields<'_>, notes: &mut Notes) -> Self {
-        let mut arguments = Self { r#type: "object", properties: Vec::new(), required: Vec::new() };
-        for (name, json) in last_of_each(parameters) {
-            let (schema, required) = property(name, json, notes);
-            arguments.properties.push((name, schema));
-            arguments.required.extend(required.then_some(name));
+/// The arguments that parameter strings describe.
+fn arguments(parameters: &Fields<'_>, notes: &mut Notes) -> Arguments {
+    let mut arguments = Arguments::default();
+    for (name, json) in last_of_each(parameters) {
+        let (schema, required) = property(name, json, notes);
+        arguments.add(name, schema);
+        if required {
+            arguments.require(name);
         }
-        arguments
     }
-
-    #[expect(clippy::expect_used, reason = "keys are strings and the values are JSON already")]
-    fn to_json(&self) -> RawJson {
-        to_raw_value(self).expect("strings and raw JSON can always be written")
-    }
-}
-
-fn as_object<S: Serializer>(
-    properties: &[(&str, RawJson)],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(properties.iter().map(|(name, schema)| (name, schema)))
+    arguments
 }
 
 /// A repeated name would make a schema that no two readers read alike.

@@ -164,8 +164,10 @@ fn a_file_that_is_no_source_is_named_with_the_cure() {
         check_failure(&world, &["index", "build", "--model", "stand-in", "--from", path], 1, &all);
     }
     let absent = world.home().join("absent.json");
-    for (path, expected) in [(absent.as_path(), "check the path"), (world.home(), "cannot be read")]
-    {
+    for (path, expected) in [
+        (absent.as_path(), "check the path"),
+        (world.home(), "none of them in one of these formats"),
+    ] {
         let path = path.to_str().unwrap();
         check_failure(
             &world,
@@ -250,4 +252,44 @@ fn the_shared_corpora_are_read_whole() {
         assert_eq!((&facts["servers"], &facts["tools"]), (&json!(servers), &json!(tools)));
         assert_eq!(facts["rejected"], json!([]));
     }
+}
+
+/// Registries list servers; one without tools is found all the same.
+#[test]
+fn a_server_without_tools_is_in_the_index() {
+    let world = World::empty();
+    let page = r#"{"servers":[{"server":{"name":"org.example/song","description":"Plays a song","version":"1.0.0"},"_meta":{}}],"metadata":{"nextCursor":"x"}}"#;
+    let facts = build(&world, &[world.write("page.json", page)]);
+    assert_eq!((&facts["servers"], &facts["tools"]), (&json!(1), &json!(0)));
+    assert_eq!(facts["sources"][0]["format"], "registry");
+    assert!(facts["warnings"].to_string().contains("1 server without known tools"), "{facts}");
+}
+
+#[test]
+fn a_folder_is_one_source_and_is_read_again_by_an_update() {
+    let world = World::empty();
+    let dir = world.home().join("servers");
+    for (file, text) in [
+        ("clock/server.yaml", "name: clock\ntype: server\nabout:\n  description: Time.\n"),
+        ("clock/tools.json", r#"[{"name":"now","arguments":[{"name":"zone","type":"string"}]}]"#),
+        ("post.json", r#"{"servers":[{"name":"post","tools":[{"name":"send"}]}]}"#),
+    ] {
+        let path = dir.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let facts = build(&world, std::slice::from_ref(&dir));
+    assert_eq!((&facts["servers"], &facts["tools"]), (&json!(2), &json!(2)));
+    assert_eq!(facts["sources"].as_array().unwrap().len(), 1);
+    assert_eq!(facts["sources"][0]["format"], "mixed");
+    std::fs::write(dir.join("post.json"), "{").unwrap();
+    let facts = world.json("index update");
+    assert_eq!((&facts["servers"], &facts["tools"]), (&json!(1), &json!(1)));
+    assert_eq!(facts["rejected"][0]["server"], "post.json");
+    let facts: Value = serde_json::from_str(&stdout_of(
+        world.command(BUILD).args(["--format", "docker", "--from"]).arg(&dir),
+        0,
+    ))
+    .unwrap();
+    assert_eq!((&facts["sources"][0]["format"], &facts["tools"]), (&json!("docker"), &json!(1)));
 }

@@ -1,0 +1,47 @@
+//! Files from the disk as text, counted and hashed on the way.
+//!
+//! Owns what the record of a source says of its bytes, be they of one file or
+//! of all files of a folder in the order in which they were read.
+
+use std::path::Path;
+
+use sha2::Digest;
+use sha2::Sha256;
+
+use crate::sources::SourceError;
+use crate::sources::text;
+
+/// Reads files; knows how many bytes so far, and their hash.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    sha256: Sha256,
+    bytes: u64,
+}
+
+impl Reader {
+    /// The text of a file, whatever its encoding.
+    ///
+    /// # Errors
+    /// When it cannot be read or is no text.
+    pub(crate) fn text(&mut self, path: &Path) -> Result<String, SourceError> {
+        let bytes =
+            fs_err::read(path).map_err(|source| SourceError::from_io(path.to_owned(), source))?;
+        self.count(&bytes);
+        match text::decode(&bytes) {
+            Ok(text) => Ok(text.into_owned()),
+            Err(source) => Err(SourceError::Encoding { path: path.to_owned(), source }),
+        }
+    }
+
+    /// Takes bytes into account that came from elsewhere.
+    pub(crate) fn count(&mut self, bytes: &[u8]) {
+        self.sha256.update(bytes);
+        self.bytes += bytes.len() as u64;
+    }
+
+    /// Size and SHA-256 of all that was read.
+    pub(crate) fn finish(self) -> (u64, String) {
+        let digest = self.sha256.finalize();
+        (self.bytes, digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}
