@@ -65,6 +65,9 @@ pub enum Command {
     /// Build, update and look at an index
     #[command(subcommand, name = "index")]
     Index(IndexCommand),
+    /// Look at the configurations of MCP clients; changes nothing
+    #[command(subcommand)]
+    Sources(Sources),
     /// Answer one request from the shell
     Route(Route),
     /// Run the MCP meta-server on stdio
@@ -164,6 +167,17 @@ pub struct EmbedPlace {
     /// Environment variable with its key [default: as recorded, on the recorded host]
     #[arg(long, value_name = "VAR")]
     pub embed_key_env: Option<String>,
+}
+
+/// `toolscout sources …`
+#[derive(Debug, Subcommand)]
+pub enum Sources {
+    /// Servers that clients have, variables they need, what is skipped and why
+    List {
+        /// Configurations to read [default: those found on this machine]
+        #[arg(long, num_args = 1.., value_name = "FILE")]
+        from: Vec<PathBuf>,
+    },
 }
 
 /// `toolscout route …`

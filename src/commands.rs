@@ -11,6 +11,7 @@ mod models;
 mod progress;
 mod route;
 mod serve;
+mod sources;
 mod terminal;
 mod trust;
 
@@ -41,6 +42,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Demo => demo::run(&config)?,
         Command::Models(command) => models::run(&config, command)?,
         Command::Index(command) => index::run(&config, command)?,
+        Command::Sources(command) => sources::run(&config, &command)?,
         Command::Route(arguments) => return route::run(&config, &arguments),
         Command::Serve(arguments) => serve::run(&config, &arguments)?,
         Command::Eval(command) => eval::run(&config, &command)?,

@@ -55,6 +55,39 @@ pub fn secret(variable: &str) -> Option<Secret> {
     Secret::new(&given.to_string_lossy())
 }
 
+/// Whether an environment variable is set; what it holds stays where it is.
+#[must_use]
+pub fn is_set(variable: &str) -> bool {
+    #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
+    let given = std::env::var_os(variable);
+    given.is_some()
+}
+
+/// Where programs keep their settings on this machine.
+#[derive(Clone, Debug)]
+pub struct UserFolders {
+    /// The home folder.
+    pub home: PathBuf,
+    /// Settings of programs: `.config`, `Application Support`, `AppData`.
+    pub settings: PathBuf,
+    /// The working directory, in which a project may have its own.
+    pub project: PathBuf,
+}
+
+impl UserFolders {
+    /// Finds them, as the system does.
+    ///
+    /// # Errors
+    /// Fails for a user without a home folder.
+    pub fn find() -> anyhow::Result<Self> {
+        let folders = directories::BaseDirs::new()
+            .context("no home folder found; name the files with `--from`")?;
+        let project = std::env::current_dir().context("the working directory is gone")?;
+        let (home, settings) = (folders.home_dir().to_owned(), folders.config_dir().to_owned());
+        Ok(Self { home, settings, project })
+    }
+}
+
 fn home() -> anyhow::Result<PathBuf> {
     #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
     let given = std::env::var_os("TOOLSCOUT_HOME").filter(|home| !home.is_empty());

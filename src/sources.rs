@@ -6,6 +6,7 @@
 
 mod arguments;
 mod catalog;
+pub mod client_config;
 mod docker;
 mod entry;
 mod error;

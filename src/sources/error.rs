@@ -63,6 +63,16 @@ pub enum SourceError {
         /// What is wrong there.
         source: YamlError,
     },
+    /// A configuration in TOML is broken.
+    #[error("`{}` is not TOML: line {line}: {problem}", path.display())]
+    NotToml {
+        /// As given.
+        path: PathBuf,
+        /// Counted from one.
+        line: usize,
+        /// What was expected there, without the text that is there.
+        problem: String,
+    },
     /// A folder in which nothing could be used.
     #[error(
         "folder `{}` holds {n_files} JSON and YAML files, none of them in one of these formats: {}",
@@ -120,6 +130,7 @@ impl SourceError {
             | Self::Encoding { .. }
             | Self::NotJson { .. }
             | Self::NotYaml { .. }
+            | Self::NotToml { .. }
             | Self::NothingKnown { .. }
             | Self::Empty { .. }
             | Self::UnknownShape { .. } => Fault::Environment,

@@ -1,6 +1,7 @@
 //! The commands on the shell: what they print where, and how they end.
 
 mod build;
+mod clients;
 mod models;
 mod names;
 mod ranking;
