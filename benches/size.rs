@@ -161,6 +161,7 @@ fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precision) {
         servers: (0..n_servers).map(server).collect(),
         tools: (0..n_tools).map(tool).collect(),
         tool_server: (0..n_tools).map(|n| u32::try_from(n / TOOLS_A_SERVER).unwrap()).collect(),
+        tool_operation: vec![0; n_tools],
         words: vec!["tool".to_owned(); n_tools],
         matrices,
         storage: Storage { precision, ..Storage::default() },

@@ -48,6 +48,16 @@ fn level(text: &str) -> Result<String, BadLevel> {
     }
 }
 
+/// A number from 0 to 1.
+fn probability(text: &str) -> Result<f32, BadProbability> {
+    let number = text.parse::<f32>().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or(BadProbability)
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("use a number from 0 (always answer) to 1 (never)")]
+struct BadProbability;
+
 #[derive(Debug, thiserror::Error)]
 #[error("{source}; use error, warn, info or debug")]
 struct BadLevel {
@@ -190,6 +200,9 @@ pub struct Route {
     /// Names not to offer again
     #[arg(long, value_name = "NAME")]
     pub exclude: Vec<String>,
+    /// Confidence under which the answer is "no tool fits", 0 to 1 [default: that of the calibration]
+    #[arg(long, value_name = "P", value_parser = probability)]
+    pub floor: Option<f32>,
     /// Show every part of every score, and why each server was looked at
     #[arg(long)]
     pub explain: bool,
@@ -204,6 +217,9 @@ pub struct Serve {
     /// Which algorithm
     #[arg(long, value_enum, default_value_t = RankingArg::Scout, value_name = "NAME")]
     pub ranking: RankingArg,
+    /// Confidence under which the answer is "no tool fits", 0 to 1 [default: that of the calibration]
+    #[arg(long, value_name = "P", value_parser = probability)]
+    pub floor: Option<f32>,
     /// Where the model of the index answers.
     #[command(flatten)]
     pub place: EmbedPlace,

@@ -242,7 +242,8 @@ fn abstain(yes: &[&Outcome], no: &[&Outcome], removed: &[&Outcome]) -> Abstain {
     }
     // Confidence speaks of the tools that are returned: three by default.
     let came_true = |one: &&Outcome| (one.confidence, one.rank.is_some_and(|rank| rank <= 3));
-    let said: Vec<(f64, bool)> = yes.iter().chain(no).chain(removed).map(came_true).collect();
+    let all = yes.iter().chain(no).chain(removed);
+    let said: Vec<(f64, bool)> = all.filter(|one| one.is_calibrated).map(came_true).collect();
     let reliability = metrics::reliability(&said);
     Abstain {
         auc: against.auc,

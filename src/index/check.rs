@@ -1,6 +1,6 @@
 //! Whether a generation is what its manifest says: shapes, bytes, rows.
 
-use super::format::{CATALOG, LEXICAL, NEIGHBORS, OFFSETS, TOOL_SERVER, VECTORS};
+use super::format::{CATALOG, LEXICAL, NEIGHBORS, OFFSETS, TOOL_OPERATION, TOOL_SERVER, VECTORS};
 use super::write::sha256_hex;
 use super::{Index, IndexError, Matrix};
 use crate::vectors::Precision;
@@ -48,6 +48,7 @@ impl Index {
         let dim = self.manifest.embedder.dim;
         let mut expected = vec![
             (TOOL_SERVER.to_owned(), vec![counts.tools]),
+            (TOOL_OPERATION.to_owned(), vec![counts.tools]),
             (OFFSETS.to_owned(), vec![counts.servers + counts.tools + 1]),
         ];
         for kind in Matrix::ALL {

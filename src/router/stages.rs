@@ -1,6 +1,7 @@
 //! Index and vectors → rankings: which matrices, which recipe, which stages.
 
 use super::error::RouteError;
+use super::judge::SIGNAL_HITS;
 use super::queries::{Texts, Vectors};
 use super::{Method, Options, Stages};
 use crate::catalog::ServerId;
@@ -10,6 +11,7 @@ use crate::index::IndexError;
 use crate::index::Lexical;
 use crate::index::Matrix;
 use crate::index::Neighbors;
+use crate::operation::Operation;
 use crate::rank::Corpus;
 use crate::rank::Query;
 use crate::rank::Ranking;
@@ -35,10 +37,12 @@ pub(super) fn rank_all(
     vectors: &Vectors,
     options: &Options,
 ) -> Result<Vec<Ranking>, RouteError> {
-    let (method, recipe) = (&options.method, &options.method.recipe);
+    let method = &options.method;
+    let operations = index.tool_operation();
     let corpus = corpus(index, method)?;
-    let limit = options.top_k + options.exclude.len();
+    let limit = options.top_k.max(SIGNAL_HITS) + options.exclude.len();
     let one = |texts: &Texts| {
+        let recipe = &method.recipe_for(texts.form);
         let query = query(texts, vectors, method.stages);
         let lexical = index.lexical();
         let n_words = match query {
@@ -53,7 +57,15 @@ pub(super) fn rank_all(
             let name = index.server(server).map(|record| name_words(&record.name));
             !platform.is_empty() && name.is_ok_and(|name| name == platform)
         };
-        let words = Words { best: &best, score_of: &score_of, is_named: &is_named };
+        let contradicts = |tool: ToolId| {
+            texts.operation.contradicts(Operation::from_bits(operations[tool.row()]))
+        };
+        let words = Words {
+            best: &best,
+            score_of: &score_of,
+            is_named: &is_named,
+            contradicts: &contradicts,
+        };
         Ok(rank::rank(&corpus, query, words, recipe, limit))
     };
     let rankings = texts.iter().map(one).collect::<Result<Vec<Ranking>, RouteError>>()?;

@@ -53,6 +53,7 @@ fn index(problem: &Problem, storage: Storage) -> (tempfile::TempDir, Index) {
         servers: (0..problem.server_texts[0].nrows()).map(server).collect(),
         tools: (0..problem.tool_server.len()).map(tool).collect(),
         tool_server: problem.tool_server.clone(),
+        tool_operation: vec![0; problem.tool_server.len()],
         words: vec![String::new(); problem.tool_server.len()],
         matrices,
         storage,
