@@ -66,7 +66,7 @@ mod tests {
         margin: 10.06,
         coverage: 4.80,
         contradiction: -3.83,
-        floor: 0.05,
+        floor: 0.02,
     };
 
     #[test]

@@ -35,7 +35,7 @@ const CLASSES: [(&str, &str); 6] = [
          assign write append",
     ),
     ("delete", "delete remove cancel clear drop erase purge revoke uninstall"),
-    ("send", "send post publish share notify reply forward submit email"),
+    ("send", "send write post publish share notify reply forward submit email"),
     (
         "compute",
         "generate calculate compute evaluate solve convert translate transform estimate predict \

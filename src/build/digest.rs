@@ -46,7 +46,9 @@ pub fn tool_text(tool: &Tool) -> String {
         text.push_str(": ");
         text.push_str(&tool.description);
     }
-    let parameters = tool.parameter_names();
+    let mut parameters = tool.parameter_names();
+    // An object has no order: equal schemas must give equal texts.
+    parameters.sort_unstable();
     if !parameters.is_empty() {
         let parameters: Vec<String> = parameters.iter().map(|name| words(name)).collect();
         text.push_str(". Parameters: ");
