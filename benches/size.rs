@@ -1,14 +1,15 @@
 //! What a large index costs and finds: tables for `eval/reports/size.md`.
 //!
-//! Rows are made of real ones: the normalised sum of two rows of an index,
-//! weighted at random, and of noise. Requests are real texts, embedded with the
-//! model of that index. Times are of one thread, beside what it waited for.
+//! Rows are made of real ones: a point between a row of an index and one of its
+//! ten nearest, and noise, normalised. Requests are real texts, embedded with
+//! the model of that index. Times are of one thread, beside what it waited for.
 //!
 //! usage: cargo bench --bench size -- HOME FROM REQUESTS DIR N [PRECISION]
 //!
 //! HOME has models and cache; FROM is an index to take rows of; REQUESTS is a
-//! JSONL file with `request.server` and `request.tool`; DIR keeps the index of
-//! N tools, so that a second run measures without building.
+//! folder of JSONL files with `request.server` and `request.tool`; DIR keeps the
+//! index of N tools, so that a second run measures without building. With an
+//! index that is there already, DIR is measured and N means nothing.
 
 #![expect(
     clippy::unwrap_used,
@@ -32,8 +33,11 @@ use toolscout::models::{self, ModelStore};
 use toolscout::rank::{self, Corpus, Query, Words};
 use toolscout::vectors::{Packed, Precision, Rows};
 
-/// Length of the noise in a row, beside 1 of the real part.
-const NOISE: f64 = 0.3;
+/// Length of the noise in a row, beside 1 of the real part: with it, requests
+/// lie among made rows as they do among real ones (`eval/reports/size.md`).
+const NOISE: f64 = 0.1;
+/// Of a real row, between which and it the made ones lie.
+const N_NEAR: usize = 10;
 const TOOLS_A_SERVER: usize = 10;
 const BEAMS: [usize; 6] = [100, 200, 300, 400, 600, 800];
 /// As the ranking asks: five rows of the graph for each of the twenty voters.
@@ -197,14 +201,18 @@ fn surface(draft: &Draft) -> Surface {
 #[expect(clippy::cast_possible_truncation, reason = "the quotients are in [-1, 1]")]
 fn made(real: Rows<'_>, n: usize, seed: u64) -> Array2<f32> {
     let dim = real.dim();
-    let sources: Vec<Vec<f32>> = (0..real.n_rows())
+    let mut sources: Vec<Vec<f32>> = (0..real.n_rows())
         .filter(|row| real.norm(*row) > 0.0)
         .map(|row| real.to_f32(row))
         .collect();
+    sources.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    sources.dedup();
+    let near = nearest(&sources.concat(), dim);
     let mut random = Random(seed);
     let mut numbers = Vec::with_capacity(n * dim);
     for _ in 0..n {
-        let [a, b] = [random.below(sources.len()), random.below(sources.len())];
+        let a = random.below(sources.len());
+        let b = near[a][random.below(near[a].len())];
         let weight = 0.5 + 0.5 * random.unit();
         let noise = NOISE / (dim as f64).sqrt();
         let pairs = sources[a].iter().zip(&sources[b]);
@@ -217,6 +225,19 @@ fn made(real: Rows<'_>, n: usize, seed: u64) -> Array2<f32> {
         numbers.extend(mixed.iter().map(|number| (number / norm) as f32));
     }
     Array2::from_shape_vec((n, dim), numbers).unwrap()
+}
+
+/// The nearest others of each row.
+fn nearest(numbers: &[f32], dim: usize) -> Vec<Vec<usize>> {
+    let packed = Packed::new(numbers, dim, Precision::F32);
+    let rows = packed.rows(dim).unwrap();
+    let of = |row: usize| {
+        let [cosines] = rows.cosines([&numbers[row * dim..(row + 1) * dim]]);
+        let others = cosines.into_iter().zip(0..).filter(|(_, other)| *other != row);
+        let best = rank::top_k(others, N_NEAR, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        best.into_iter().map(|(_, other)| other).collect()
+    };
+    (0..rows.n_rows()).map(of).collect()
 }
 
 /// Recall@20 of the vote by tool text and by joint text, at several beams.

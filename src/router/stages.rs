@@ -36,13 +36,15 @@ pub(super) fn corpus(index: &Index, ranking: RankingMode) -> Result<Corpus<'_>, 
             (&[Matrix::ServerDescription, Matrix::ServerSummary], Matrix::ToolDescription)
         }
     };
+    // The paper looks at every row.
+    let graph = |kind| index.graph(kind).filter(|_| ranking == RankingMode::Scout);
     let no_paper = || IndexError::NoPaperVectors { dir: index.dir().to_owned() };
     Ok(Corpus {
         server_texts: servers.iter().filter_map(|kind| index.rows(*kind)).collect(),
         tool_text: index.rows(tools).ok_or_else(no_paper)?,
         tool_server: index.tool_server(),
-        server_graph: index.graph(Neighbors::Servers),
-        tool_graph: index.graph(Neighbors::Tools).filter(|_| tools == Matrix::ToolText),
+        server_graph: graph(Neighbors::Servers),
+        tool_graph: graph(Neighbors::Tools),
     })
 }
 
