@@ -69,6 +69,9 @@ pub enum Command {
     Route(Route),
     /// Run the MCP meta-server on stdio
     Serve(Serve),
+    /// Measure tool selection offline, on public sets or your own requests
+    #[command(subcommand)]
+    Eval(Eval),
 }
 
 /// `toolscout models …`
@@ -204,6 +207,65 @@ pub struct Serve {
     /// Where the model of the index answers.
     #[command(flatten)]
     pub place: EmbedPlace,
+}
+
+/// `toolscout eval …`
+#[derive(Debug, Subcommand)]
+pub enum Eval {
+    /// Run arms over sets of requests and print their figures
+    Run(EvalRun),
+}
+
+/// `toolscout eval run …`
+#[derive(Args, Debug)]
+pub struct EvalRun {
+    /// What is run.
+    #[command(flatten)]
+    pub what: EvalSets,
+    /// Your own requests, one JSON object a line: id, request {server, tool}, gold [{server, tool}]
+    #[arg(long, value_name = "FILE", requires = "catalog", conflicts_with_all = ["set", "pool"])]
+    pub requests: Option<PathBuf>,
+    /// Catalogues that your requests are asked of; several make one pool
+    #[arg(long, value_name = "SRC", num_args = 1.., requires = "requests")]
+    pub catalog: Vec<PathBuf>,
+    /// Fail unless the figures of this TOML file are reached
+    #[arg(long, value_name = "FILE")]
+    pub gate: Option<PathBuf>,
+    /// Write how every case went, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    pub outcomes: Option<PathBuf>,
+}
+
+/// Which public sets, and how.
+#[derive(Args, Clone, Debug)]
+pub struct EvalSets {
+    /// Sets of eval/datasets.toml [default: those with requests]
+    #[arg(long, value_name = "NAME")]
+    pub set: Vec<String>,
+    /// Arms [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub arm: Vec<String>,
+    /// Pools of the sets: domain, 48, 2845 … [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub pool: Vec<String>,
+    /// Which labels decide what is right
+    #[arg(long, value_enum, default_value_t = LabelsArg::Judged, value_name = "WHICH")]
+    pub labels: LabelsArg,
+    /// Folder with the public data [default: what `eval fetch` filled]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Embedding model [default: bge-small-en-v1.5]
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+}
+
+/// Labels of a set.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum LabelsArg {
+    /// Grades by judges where a row has them
+    Judged,
+    /// The set's own
+    Original,
 }
 
 /// Detail levels.

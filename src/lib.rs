@@ -12,6 +12,7 @@ pub mod commands;
 pub mod config;
 pub mod embed;
 pub mod error;
+pub mod evaluate;
 pub mod index;
 pub mod models;
 pub mod rank;

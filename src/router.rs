@@ -5,10 +5,12 @@
 
 mod answer;
 mod error;
+mod method;
 mod queries;
 mod stages;
 
 pub use error::RouteError;
+pub use method::{Method, Stages};
 
 use std::sync::Arc;
 
@@ -48,10 +50,10 @@ pub enum Ask {
 }
 
 /// How it is answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Which algorithm.
-    pub ranking: RankingMode,
+    /// Which ranking.
+    pub method: Method,
     /// Tools per request, 1–20.
     pub top_k: usize,
     /// How much of each.
@@ -67,7 +69,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            ranking: RankingMode::Scout,
+            method: Method::SCOUT,
             top_k: 3,
             detail: Detail::Schema,
             max_bytes: None,
@@ -75,17 +77,6 @@ impl Default for Options {
             cursor: None,
         }
     }
-}
-
-/// Which ranking.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum RankingMode {
-    /// Recall-safe: digest, rich tool text, the best tools vote their owners in.
-    #[default]
-    Scout,
-    /// The paper to the letter: description and summary, five servers, tool
-    /// descriptions alone.
-    McpZero,
 }
 
 /// A reply and how it came about.
@@ -132,8 +123,8 @@ impl Router {
     /// Fails when `ask` holds no request, or nothing can be answered at all.
     pub fn route(&self, ask: &Ask, options: &Options) -> Result<Routed, RouteError> {
         let parsed = parse(ask)?;
-        let texts = self.queries.texts(&parsed, options.ranking);
-        let vectors = self.queries.embed(&texts, options.ranking)?;
+        let texts = self.queries.texts(&parsed, &options.method);
+        let vectors = self.queries.embed(&texts, &options.method)?;
         let rankings = stages::rank_all(&self.index, &texts, &vectors, options)?;
         let matches = answer::matches(&self.index, &rankings, options)?;
         let reports = answer::reports(&parsed, &texts, &vectors, options);
@@ -159,8 +150,8 @@ impl Router {
     /// Where the reply starts; bound to the generation and to all that decides
     /// which matches there are.
     fn cursor(&self, ask: &Ask, options: &Options) -> Result<Cursor, RouteError> {
-        let (k, ranking, exclude) = (options.top_k, options.ranking, &options.exclude);
-        let decided = format!("{} {ask:?} {ranking:?} {k} {exclude:?}", self.index.digest());
+        let (k, method, exclude) = (options.top_k, &options.method, &options.exclude);
+        let decided = format!("{} {ask:?} {method:?} {k} {exclude:?}", self.index.digest());
         let start = Cursor::start(self.index.manifest().generation, &decided);
         Ok(start.resume(options.cursor.as_deref())?)
     }

@@ -67,7 +67,7 @@ fn options(config: &Config, arguments: &Route) -> Options {
         None => Detail::Summary,
     };
     Options {
-        ranking: arguments.ranking.into(),
+        method: arguments.ranking.into(),
         top_k: usize::from(arguments.k),
         detail,
         exclude: arguments.exclude.clone(),

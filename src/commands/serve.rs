@@ -20,7 +20,7 @@ pub(super) fn run(config: &Config, arguments: &Serve) -> anyhow::Result<()> {
             Choice::recorded(&settings, &manifest.embedder, manifest.remote.as_ref(), &place)?;
         embedder::load(&settings, &choice)
     });
-    let defaults = Options { ranking: arguments.ranking.into(), ..Options::default() };
+    let defaults = Options { method: arguments.ranking.into(), ..Options::default() };
     let engine = Arc::new(Engine::new(config.index.clone(), loader, defaults));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

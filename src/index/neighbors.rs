@@ -49,7 +49,8 @@ impl Neighbors {
     }
 
     /// Where its rows are from, in their order.
-    fn matrices(self) -> &'static [Matrix] {
+    #[must_use]
+    pub fn matrices(self) -> &'static [Matrix] {
         match self {
             Self::Tools => &[Matrix::ToolText],
             Self::Servers => {
