@@ -30,8 +30,8 @@ pub struct Corpus<'a> {
     pub tool_text: Rows<'a>,
     /// Owner of each tool, `[n_tools]`, ascending.
     pub tool_server: &'a [u32],
-    /// Finds servers without a look at every row: rows of the first server
-    /// text, then of the second …; texts beyond `server_texts` are passed over.
+    /// Finds servers without a look at every row: rows of the first of
+    /// `server_texts`, then of the second …
     pub server_graph: Option<Graph<'a>>,
     /// Finds tools without a look at every row.
     pub tool_graph: Option<Graph<'a>>,

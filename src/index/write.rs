@@ -113,7 +113,7 @@ pub fn write(
     files.extend([(SURFACE, surface), (LEXICAL, words)]);
     let graphs = manifest.graphs();
     if !graphs.is_empty() {
-        files.push((NEIGHBORS, neighbors::build(draft, &graphs)?));
+        files.push((NEIGHBORS, neighbors::build(draft, &graphs, live.as_ref())?));
     }
     manifest.files =
         files.iter().map(|(name, bytes)| ((*name).to_owned(), record(bytes))).collect();

@@ -18,15 +18,17 @@ use crate::rank::Ranking;
 use crate::rank::Words;
 use crate::rank::{self};
 
-/// The matrices that a method reads.
+/// The matrices that a method reads, and the graphs of just these.
 fn corpus<'a>(index: &'a Index, method: &Method) -> Result<Corpus<'a>, RouteError> {
+    let graph =
+        |kind: Neighbors, of: &[Matrix]| index.graph(kind).filter(|_| kind.matrices() == of);
     let no_paper = || IndexError::NoPaperVectors { dir: index.dir().to_owned() };
     Ok(Corpus {
         server_texts: method.server_texts.iter().filter_map(|kind| index.rows(*kind)).collect(),
         tool_text: index.rows(method.tool_text).ok_or_else(no_paper)?,
         tool_server: index.tool_server(),
-        server_graph: index.graph(Neighbors::Servers),
-        tool_graph: index.graph(Neighbors::Tools).filter(|_| method.tool_text == Matrix::ToolText),
+        server_graph: graph(Neighbors::Servers, method.server_texts),
+        tool_graph: graph(Neighbors::Tools, &[method.tool_text]),
     })
 }
 

@@ -140,6 +140,19 @@ proptest! {
     }
 }
 
+#[test]
+fn equal_rows_give_equal_graphs() {
+    let mut random = Random(7);
+    let problem = Kind::real(&mut random, 32).problem(&mut random, 500, 3_000);
+    let storage = Storage { graphs_above: 100, ..Storage::default() };
+    let built = [(); 2].map(|()| index(&problem, storage));
+    let [first, second] = built.map(|(dir, _)| {
+        let path = dir.path().join("gen-1/neighbors.safetensors");
+        std::fs::read(path).unwrap()
+    });
+    assert!(first == second, "{} and {} bytes differ", first.len(), second.len());
+}
+
 /// Every score changes by no more than its cosines do, so the n-th best score
 /// of all tools does not either.
 #[test]
