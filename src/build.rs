@@ -19,9 +19,11 @@ use crate::index::BuildLock;
 use crate::index::Draft;
 use crate::index::IndexError;
 use crate::index::SourceRecord;
+use crate::index::Storage;
 use crate::index::ToolRecord;
 use crate::index::Written;
 use crate::index::{self};
+use crate::operation::Operation;
 use crate::sources::Format;
 use crate::sources::Import;
 use crate::sources::Merged;
@@ -39,6 +41,8 @@ pub struct Plan {
     pub dir: PathBuf,
     /// Also embed tool descriptions alone, for the paper's ranking.
     pub paper: bool,
+    /// How the vectors are stored.
+    pub storage: Storage,
     /// Recorded with the index: where its model answers, if it is not a local one.
     pub remote: Option<RemoteModel>,
 }
@@ -57,8 +61,11 @@ pub enum Event<'a> {
         /// Of so many.
         total: usize,
     },
-    /// The files are being written.
-    Writing,
+    /// The files are being written, unless nothing changed.
+    Writing {
+        /// Vectors that are linked to their neighbours, which takes a while.
+        n_linked: usize,
+    },
 }
 
 /// What came of a build.
@@ -123,7 +130,7 @@ pub fn build(
     let lock = BuildLock::acquire(&plan.dir, || on_event(Event::Waiting(&plan.dir)))?;
     let (merged, sources) = import(plan, on_event)?;
     let (draft, n_texts) = draft(plan, merged, sources, embedder, on_event)?;
-    on_event(Event::Writing);
+    on_event(Event::Writing { n_linked: draft.n_linked() });
     let written = index::write(&plan.dir, &lock, &draft, surface::describe)?;
     Ok(Outcome { written, n_texts })
 }
@@ -142,8 +149,8 @@ pub fn recorded_plan(dir: &Path) -> Result<(Plan, Identity), BuildError> {
             Ok((PathBuf::from(&source.path), format))
         })
         .collect::<Result<_, BuildError>>()?;
-    let (paper, remote) = (manifest.paper, manifest.remote);
-    let plan = Plan { sources, dir: dir.to_owned(), paper, remote };
+    let (paper, storage, remote) = (manifest.paper, manifest.storage, manifest.remote);
+    let plan = Plan { sources, dir: dir.to_owned(), paper, storage, remote };
     Ok((plan, manifest.embedder))
 }
 
@@ -192,10 +199,11 @@ fn draft(
         .flat_map(|(server, id)| std::iter::repeat_n(id, server.tools.len()))
         .collect();
     let mut exposed = exposed.into_iter();
-    let (mut tools, mut words) = (Vec::new(), Vec::new());
+    let (mut tools, mut words, mut tool_operation) = (Vec::new(), Vec::new(), Vec::new());
     let servers = merged.servers.iter().map(texts::server_record).collect();
     for server in merged.servers {
         for tool in server.tools {
+            tool_operation.push(Operation::of_tool(&tool.name, &tool.description).to_bits());
             words.push(format!("{} {}", server.name, tool_text(&tool)));
             tools.push(ToolRecord {
                 exposed: exposed.next().unwrap_or_default(),
@@ -213,8 +221,10 @@ fn draft(
         servers,
         tools,
         tool_server,
+        tool_operation,
         words,
         matrices: embedded.matrices,
+        storage: plan.storage,
         absent: embedded.absent,
         embedder: embedder.identity().clone(),
         remote: plan.remote.clone(),

@@ -48,6 +48,16 @@ fn level(text: &str) -> Result<String, BadLevel> {
     }
 }
 
+/// A number from 0 to 1.
+fn probability(text: &str) -> Result<f32, BadProbability> {
+    let number = text.parse::<f32>().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or(BadProbability)
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("use a number from 0 (always answer) to 1 (never)")]
+struct BadProbability;
+
 #[derive(Debug, thiserror::Error)]
 #[error("{source}; use error, warn, info or debug")]
 struct BadLevel {
@@ -69,6 +79,9 @@ pub enum Command {
     Route(Route),
     /// Run the MCP meta-server on stdio
     Serve(Serve),
+    /// Measure tool selection offline, on public sets or your own requests
+    #[command(subcommand)]
+    Eval(Eval),
 }
 
 /// `toolscout models …`
@@ -143,6 +156,12 @@ pub struct Build {
     /// Also embed tool descriptions alone, which `--ranking mcp-zero` needs
     #[arg(long)]
     pub paper: bool,
+    /// How the vectors are stored: f16 takes half the bytes of f32, int8 a quarter
+    #[arg(long, value_enum, default_value_t = PrecisionArg::F32, value_name = "NAME")]
+    pub precision: PrecisionArg,
+    /// Search a graph of neighbours instead of every row where there are more tool texts, or server texts (three a server), than this [default: 20000]
+    #[arg(long, value_name = "N")]
+    pub ann_above: Option<usize>,
 }
 
 /// Where the remote model of an index answers now; an index with a local
@@ -181,6 +200,9 @@ pub struct Route {
     /// Names not to offer again
     #[arg(long, value_name = "NAME")]
     pub exclude: Vec<String>,
+    /// Confidence under which the answer is "no tool fits", 0 to 1 [default: that of the calibration]
+    #[arg(long, value_name = "P", value_parser = probability)]
+    pub floor: Option<f32>,
     /// Show every part of every score, and why each server was looked at
     #[arg(long)]
     pub explain: bool,
@@ -195,9 +217,71 @@ pub struct Serve {
     /// Which algorithm
     #[arg(long, value_enum, default_value_t = RankingArg::Scout, value_name = "NAME")]
     pub ranking: RankingArg,
+    /// Confidence under which the answer is "no tool fits", 0 to 1 [default: that of the calibration]
+    #[arg(long, value_name = "P", value_parser = probability)]
+    pub floor: Option<f32>,
     /// Where the model of the index answers.
     #[command(flatten)]
     pub place: EmbedPlace,
+}
+
+/// `toolscout eval …`
+#[derive(Debug, Subcommand)]
+pub enum Eval {
+    /// Run arms over sets of requests and print their figures
+    Run(EvalRun),
+}
+
+/// `toolscout eval run …`
+#[derive(Args, Debug)]
+pub struct EvalRun {
+    /// What is run.
+    #[command(flatten)]
+    pub what: EvalSets,
+    /// Your own requests, one JSON object a line: id, request {server, tool}, gold [{server, tool}]
+    #[arg(long, value_name = "FILE", requires = "catalog", conflicts_with_all = ["set", "pool"])]
+    pub requests: Option<PathBuf>,
+    /// Catalogues that your requests are asked of; several make one pool
+    #[arg(long, value_name = "SRC", num_args = 1.., requires = "requests")]
+    pub catalog: Vec<PathBuf>,
+    /// Fail unless the figures of this TOML file are reached
+    #[arg(long, value_name = "FILE")]
+    pub gate: Option<PathBuf>,
+    /// Write how every case went, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    pub outcomes: Option<PathBuf>,
+}
+
+/// Which public sets, and how.
+#[derive(Args, Clone, Debug)]
+pub struct EvalSets {
+    /// Sets of eval/datasets.toml [default: those with requests]
+    #[arg(long, value_name = "NAME")]
+    pub set: Vec<String>,
+    /// Arms [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub arm: Vec<String>,
+    /// Pools of the sets: domain, 48, 2845 … [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub pool: Vec<String>,
+    /// Which labels decide what is right
+    #[arg(long, value_enum, default_value_t = LabelsArg::Judged, value_name = "WHICH")]
+    pub labels: LabelsArg,
+    /// Folder with the public data [default: what `eval fetch` filled]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Embedding model [default: bge-small-en-v1.5]
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+}
+
+/// Labels of a set.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum LabelsArg {
+    /// Grades by judges where a row has them
+    Judged,
+    /// The set's own
+    Original,
 }
 
 /// Detail levels.
@@ -209,6 +293,17 @@ pub enum DetailArg {
     Summary,
     /// Everything needed to call a tool
     Schema,
+}
+
+/// Precisions of stored vectors.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum PrecisionArg {
+    /// As the model gave them
+    F32,
+    /// Half the bytes
+    F16,
+    /// A quarter of the bytes
+    Int8,
 }
 
 /// Ranking algorithms.

@@ -5,6 +5,7 @@
 
 mod demo;
 mod embedder;
+mod eval;
 mod index;
 mod models;
 mod progress;
@@ -15,9 +16,11 @@ mod trust;
 
 use crate::cli::Cli;
 use crate::cli::Command;
+use crate::cli::PrecisionArg;
 use crate::cli::RankingArg;
 use crate::config::Config;
-use crate::router::RankingMode;
+use crate::router::Method;
+use crate::vectors::Precision;
 
 /// How a command ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,15 +43,26 @@ pub fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Index(command) => index::run(&config, command)?,
         Command::Route(arguments) => return route::run(&config, &arguments),
         Command::Serve(arguments) => serve::run(&config, &arguments)?,
+        Command::Eval(command) => eval::run(&config, &command)?,
     }
     Ok(Outcome::Done)
 }
 
-impl From<RankingArg> for RankingMode {
+impl From<RankingArg> for Method {
     fn from(ranking: RankingArg) -> Self {
         match ranking {
-            RankingArg::Scout => Self::Scout,
-            RankingArg::McpZero => Self::McpZero,
+            RankingArg::Scout => Self::SCOUT,
+            RankingArg::McpZero => Self::MCP_ZERO,
+        }
+    }
+}
+
+impl From<PrecisionArg> for Precision {
+    fn from(precision: PrecisionArg) -> Self {
+        match precision {
+            PrecisionArg::F32 => Self::F32,
+            PrecisionArg::F16 => Self::F16,
+            PrecisionArg::Int8 => Self::Int8,
         }
     }
 }

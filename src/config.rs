@@ -20,6 +20,8 @@ pub struct Config {
     pub cache: PathBuf,
     /// Models and runtime.
     pub models: PathBuf,
+    /// Public data sets.
+    pub data: PathBuf,
     /// No progress, no remarks.
     pub quiet: bool,
     /// Data as JSON.
@@ -38,6 +40,7 @@ impl Config {
             sample_index: home.join("index").join("sample"),
             cache: home.join("index").join("cache"),
             models: home.join("models"),
+            data: home.join("eval").join("data"),
             quiet: global.quiet,
             json: global.json,
         })

@@ -4,20 +4,24 @@
 //! can be read by any process while another rebuilds it. Must not know how
 //! texts are made or ranked.
 
+mod calibration;
 mod check;
 mod format;
 mod lexical;
 mod lock;
+mod neighbors;
 mod publish;
 mod read;
+mod tensor;
 mod write;
 
 pub use format::{
     Absent, Counts, FORMAT_VERSION, FileRecord, Manifest, Matrix, ServerRecord, SourceRecord,
-    Surface, SurfaceTokens, ToolRecord,
+    Storage, Surface, SurfaceTokens, ToolRecord,
 };
 pub use lexical::Lexical;
 pub use lock::BuildLock;
+pub use neighbors::Neighbors;
 pub use read::Index;
 pub use write::{Draft, Written, write};
 
@@ -142,6 +146,7 @@ mod tests {
     use crate::embed::Embedder;
     use crate::embed::Identity;
     use crate::embed::StandInEmbedder;
+    use crate::vectors::Precision;
 
     const SCHEMA: &str = r#"{"b" :1.0,"a":[1e2, "\u00e9"],"b":9007199254740993}"#;
 
@@ -174,6 +179,7 @@ mod tests {
                 tool("c", Some("{\n \"x\": 1 }")),
             ],
             tool_server: vec![1, 1, 1],
+            tool_operation: vec![0, 1, 8],
             words: vec!["one a".to_owned(), "one b".to_owned(), "one c".to_owned()],
             matrices: BTreeMap::from([
                 (Matrix::ServerDescription, servers.clone()),
@@ -181,6 +187,7 @@ mod tests {
                 (Matrix::ServerDigest, servers),
                 (Matrix::ToolText, tools),
             ]),
+            storage: Storage::default(),
             absent: BTreeMap::from([
                 ("server_summary".to_owned(), Absent { no_text: 2, bad_vector: 0 }),
                 ("tool_text".to_owned(), Absent { no_text: 0, bad_vector: 1 }),
@@ -217,10 +224,14 @@ mod tests {
         let index = Index::open(dir.path()).unwrap();
         index.verify().unwrap();
         for (kind, matrix) in &draft.matrices {
-            assert_eq!(index.matrix(*kind).unwrap(), matrix, "{kind:?}");
+            let rows = index.rows(*kind).unwrap();
+            for (row, numbers) in matrix.outer_iter().enumerate() {
+                assert_eq!(rows.to_f32(row), numbers.to_vec(), "{kind:?}");
+            }
         }
-        assert!(index.matrix(Matrix::ToolDescription).is_none());
+        assert!(index.rows(Matrix::ToolDescription).is_none());
         assert_eq!(index.tool_server(), draft.tool_server);
+        assert_eq!(index.tool_operation(), draft.tool_operation);
         assert_eq!(index.server(ServerId(1)).unwrap(), draft.servers[1]);
         assert_eq!(index.tool(ToolId(0)).unwrap().input_schema.unwrap().get(), SCHEMA);
         assert_eq!(index.tool(ToolId(2)).unwrap().input_schema.unwrap().get(), r#"{"x":1}"#);
@@ -261,6 +272,48 @@ mod tests {
     }
 
     #[test]
+    fn any_precision_is_read_as_it_was_written() {
+        for precision in [Precision::F16, Precision::Int8] {
+            let dir = tempfile::tempdir().unwrap();
+            let storage = Storage { precision, graphs_above: 0 };
+            let draft = Draft { storage, ..draft() };
+            put(dir.path(), &draft);
+            assert_eq!(put(dir.path(), &draft), Written::Unchanged(1));
+            let index = Index::open(dir.path()).unwrap();
+            index.verify().unwrap();
+            assert_eq!(index.manifest().storage, storage);
+            for (kind, matrix) in &draft.matrices {
+                let rows = index.rows(*kind).unwrap();
+                for (row, numbers) in matrix.outer_iter().enumerate() {
+                    for (found, expected) in rows.to_f32(row).iter().zip(numbers) {
+                        assert!((found - expected).abs() < 5e-3, "{precision:?} {kind:?} {row}");
+                    }
+                }
+            }
+            let tools = index.graph(Neighbors::Tools).unwrap();
+            assert_eq!(tools.nearest(&[0.6, 0.8], 9), [1, 0], "the zero row is no node");
+            let servers = index.graph(Neighbors::Servers).unwrap();
+            assert_eq!(servers.nearest(&[1.0, 0.0], 9), [0, 4, 1, 5]);
+        }
+    }
+
+    #[test]
+    fn another_storage_is_another_index() {
+        let dir = tempfile::tempdir().unwrap();
+        let with = |precision, graphs_above| Draft {
+            storage: Storage { precision, graphs_above },
+            ..draft()
+        };
+        put(dir.path(), &draft());
+        assert_eq!(put(dir.path(), &with(Precision::F16, 20_000)), Written::New(2));
+        assert_eq!(put(dir.path(), &with(Precision::F16, 1)), Written::New(3));
+        let index = Index::open(dir.path()).unwrap();
+        assert!(index.graph(Neighbors::Tools).is_some());
+        assert_eq!(put(dir.path(), &with(Precision::F16, 20_000)), Written::New(4));
+        assert!(Index::open(dir.path()).unwrap().graph(Neighbors::Tools).is_none());
+    }
+
+    #[test]
     fn another_model_is_refused_naming_both() {
         let dir = tempfile::tempdir().unwrap();
         put(dir.path(), &draft());
@@ -275,6 +328,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut draft = draft();
         (draft.servers, draft.tools, draft.tool_server) = (Vec::new(), Vec::new(), Vec::new());
+        draft.tool_operation.clear();
         draft.words.clear();
         draft.absent.clear();
         for matrix in draft.matrices.values_mut() {

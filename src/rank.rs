@@ -4,6 +4,7 @@
 //! equal output. Rows are servers or tools, unit-norm, so a cosine is a dot
 //! product; an absent text is a zero row and scores 0.
 
+mod cosines;
 mod pool;
 mod servers;
 mod tools;
@@ -13,20 +14,27 @@ pub use pool::{Pooled, Reason};
 pub use tools::Hit;
 pub use top_k::top_k;
 
-use ndarray::ArrayView2;
+use cosines::Cosines;
 
 use crate::catalog::ServerId;
 use crate::catalog::ToolId;
+use crate::vectors::Graph;
+use crate::vectors::Rows;
 
 /// The matrices that a ranking reads.
 #[derive(Clone, Debug)]
 pub struct Corpus<'a> {
     /// Each `[n_servers × dim]`; a server's score is its best over these.
-    pub server_texts: Vec<ArrayView2<'a, f32>>,
+    pub server_texts: Vec<Rows<'a>>,
     /// `[n_tools × dim]`.
-    pub tool_text: ArrayView2<'a, f32>,
+    pub tool_text: Rows<'a>,
     /// Owner of each tool, `[n_tools]`, ascending.
     pub tool_server: &'a [u32],
+    /// Finds servers without a look at every row: rows of the first of
+    /// `server_texts`, then of the second …
+    pub server_graph: Option<Graph<'a>>,
+    /// Finds tools without a look at every row.
+    pub tool_graph: Option<Graph<'a>>,
 }
 
 /// What is looked for; unit vectors, `[dim]`.
@@ -58,12 +66,18 @@ pub struct Words<'a> {
     pub score_of: &'a dyn Fn(&[ToolId]) -> Vec<f32>,
     /// Whether the request calls a server by its very name.
     pub is_named: &'a dyn Fn(ServerId) -> bool,
+    /// Whether a tool does something else than the request asks for.
+    pub contradicts: &'a dyn Fn(ToolId) -> bool,
 }
 
 impl Words<'_> {
     /// No opinion.
-    pub const NONE: Words<'static> =
-        Words { best: &[], score_of: &|tools| vec![0.0; tools.len()], is_named: &|_| false };
+    pub const NONE: Words<'static> = Words {
+        best: &[],
+        score_of: &|tools| vec![0.0; tools.len()],
+        is_named: &|_| false,
+        contradicts: &|_| false,
+    };
 }
 
 /// All knobs of a ranking.
@@ -83,6 +97,10 @@ pub struct Recipe {
     pub joint: f32,
     /// Weight of BM25, relative to the best tool's.
     pub words: f32,
+    /// The same where the request is plain words.
+    pub plain_words: f32,
+    /// What a tool that does something else loses, on the scale of the weights.
+    pub contradiction: f32,
 }
 
 /// The paper to the letter (MCP-Zero §3.2; matcher.py: `server_top_k` 5).
@@ -94,10 +112,12 @@ pub const MCP_ZERO: Recipe = Recipe {
     tool: 0.0,
     joint: 0.0,
     words: 0.0,
+    plain_words: 0.0,
+    contradiction: 0.0,
 };
 
-/// The recall-safe default. Unit weights and 0.3 for the words, as measured on
-/// the development sets; no weight was tuned finer than that.
+/// The recall-safe default. Unit weights for what vectors say; words and
+/// contradiction from the middle of a plateau on the development sets.
 pub const SCOUT: Recipe = Recipe {
     n_servers: 5,
     n_owner_tools: 20,
@@ -105,7 +125,9 @@ pub const SCOUT: Recipe = Recipe {
     dense: 1.0,
     tool: 1.0,
     joint: 1.0,
-    words: 0.3,
+    words: 0.4,
+    plain_words: 0.3,
+    contradiction: 0.15,
 };
 
 /// An order of tools and why these servers were looked at.
@@ -130,20 +152,20 @@ pub fn rank(
 ) -> Ranking {
     match query {
         Query::Both { server, tool, joint } => {
-            let server_scores = servers::scores(&corpus.server_texts, server);
-            let cosines = tools::Cosines::new(&corpus.tool_text, tool, joint, recipe);
+            let server_scores = servers::Scores::new(corpus, server);
+            let cosines = Cosines::new(corpus, tool, joint, recipe);
             let pool = pool::open(corpus, &server_scores, &cosines, words, recipe);
             let hits = tools::in_pool(corpus, &pool, &cosines, words, recipe);
             Ranking { hits: tools::best(hits, limit), pool }
         }
         Query::ToolOnly(tool) => {
-            let hits = tools::flat(corpus, tool, words, recipe);
+            let hits = tools::flat(corpus, tool, words, recipe, limit);
             Ranking { hits: tools::best(hits, limit), pool: Vec::new() }
         }
         Query::ServerOnly(server) => {
-            let server_scores = servers::scores(&corpus.server_texts, server);
+            let server_scores = servers::Scores::new(corpus, server);
             let pool = pool::best_server(corpus, &server_scores);
-            let cosines = tools::Cosines::new(&corpus.tool_text, server, None, &MCP_ZERO);
+            let cosines = Cosines::of_few(corpus, server);
             let hits = tools::in_pool(corpus, &pool, &cosines, Words::NONE, &MCP_ZERO);
             Ranking { hits: tools::best(hits, limit), pool }
         }

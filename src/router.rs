@@ -5,14 +5,19 @@
 
 mod answer;
 mod error;
+mod judge;
+mod method;
 mod queries;
 mod stages;
 
 pub use error::RouteError;
+pub use method::{Method, Stages};
 
 use std::sync::Arc;
 
 use crate::catalog::ServerId;
+use crate::confidence::Calibration;
+use crate::confidence::Signals;
 use crate::embed::Embedder;
 use crate::index::Index;
 use crate::rank::Hit;
@@ -25,12 +30,14 @@ use crate::reply::{self};
 use crate::request::Parsed;
 use crate::request::{self};
 
+use judge::Judgement;
 use queries::{Queries, Texts};
 
 /// Finds tools in one index with one embedder; cheap to share between threads.
 pub struct Router {
     index: Arc<Index>,
     queries: Queries,
+    calibration: Option<Calibration>,
 }
 
 /// What is asked.
@@ -48,10 +55,10 @@ pub enum Ask {
 }
 
 /// How it is answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Which algorithm.
-    pub ranking: RankingMode,
+    /// Which ranking.
+    pub method: Method,
     /// Tools per request, 1–20.
     pub top_k: usize,
     /// How much of each.
@@ -62,30 +69,23 @@ pub struct Options {
     pub exclude: Vec<String>,
     /// Where an earlier, cut reply goes on.
     pub cursor: Option<String>,
+    /// Confidence under which the answer is "no tool fits", in [0, 1]; that of
+    /// the calibration by default.
+    pub floor: Option<f32>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
-            ranking: RankingMode::Scout,
+            method: Method::SCOUT,
             top_k: 3,
             detail: Detail::Schema,
             max_bytes: None,
             exclude: Vec::new(),
             cursor: None,
+            floor: None,
         }
     }
-}
-
-/// Which ranking.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum RankingMode {
-    /// Recall-safe: digest, rich tool text, the best tools vote their owners in.
-    #[default]
-    Scout,
-    /// The paper to the letter: description and summary, five servers, tool
-    /// descriptions alone.
-    McpZero,
 }
 
 /// A reply and how it came about.
@@ -110,6 +110,10 @@ pub struct Explained {
     pub pool: Vec<Pooled>,
     /// The best tools with every part of their scores.
     pub hits: Vec<Hit>,
+    /// What the confidence follows from, where there is one.
+    pub signals: Option<Signals>,
+    /// Probability that one of the first tools fulfils the request.
+    pub confidence: Option<f32>,
 }
 
 impl Router {
@@ -123,7 +127,8 @@ impl Router {
         if built != here {
             tracing::warn!("the index was built with another runtime, {built}; here is {here}");
         }
-        Ok(Self { index, queries: Queries::new(embedder) })
+        let calibration = index.calibration()?.or_else(|| embedder.calibration());
+        Ok(Self { index, queries: Queries::new(embedder), calibration })
     }
 
     /// Answers every request of `ask`.
@@ -132,14 +137,16 @@ impl Router {
     /// Fails when `ask` holds no request, or nothing can be answered at all.
     pub fn route(&self, ask: &Ask, options: &Options) -> Result<Routed, RouteError> {
         let parsed = parse(ask)?;
-        let texts = self.queries.texts(&parsed, options.ranking);
-        let vectors = self.queries.embed(&texts, options.ranking)?;
+        let texts = self.queries.texts(&parsed, &options.method);
+        let vectors = self.queries.embed(&texts, &options.method)?;
         let rankings = stages::rank_all(&self.index, &texts, &vectors, options)?;
-        let matches = answer::matches(&self.index, &rankings, options)?;
-        let reports = answer::reports(&parsed, &texts, &vectors, options);
+        let context = (self.calibration.as_ref(), options);
+        let judged = judge::judge_all(&self.index, &texts, &vectors, &rankings, context)?;
+        let matches = answer::matches(&self.index, &rankings, &judged, options)?;
+        let reports = answer::reports(&parsed, &texts, &vectors, &judged, options);
         let start = self.cursor(ask, options)?;
         let reply = reply::page(reports, matches, options.detail, options.max_bytes, start)?;
-        Ok(Routed { reply, explained: explain(texts, rankings) })
+        Ok(Routed { reply, explained: explain(texts, rankings, judged, options) })
     }
 
     /// The index it answers from.
@@ -159,8 +166,10 @@ impl Router {
     /// Where the reply starts; bound to the generation and to all that decides
     /// which matches there are.
     fn cursor(&self, ask: &Ask, options: &Options) -> Result<Cursor, RouteError> {
-        let (k, ranking, exclude) = (options.top_k, options.ranking, &options.exclude);
-        let decided = format!("{} {ask:?} {ranking:?} {k} {exclude:?}", self.index.digest());
+        let (k, method, exclude) = (options.top_k, &options.method, &options.exclude);
+        let floor = options.floor;
+        let decided =
+            format!("{} {ask:?} {method:?} {k} {exclude:?} {floor:?}", self.index.digest());
         let start = Cursor::start(self.index.manifest().generation, &decided);
         Ok(start.resume(options.cursor.as_deref())?)
     }
@@ -176,13 +185,21 @@ fn parse(ask: &Ask) -> Result<Parsed, RouteError> {
     }
 }
 
-fn explain(texts: Vec<Texts>, rankings: Vec<Ranking>) -> Vec<Explained> {
-    let one = |(texts, ranking): (Texts, Ranking)| Explained {
+fn explain(
+    texts: Vec<Texts>,
+    rankings: Vec<Ranking>,
+    judged: Vec<Judgement>,
+    options: &Options,
+) -> Vec<Explained> {
+    let n_asked = options.top_k + options.exclude.len();
+    let one = |((texts, ranking), judgement): ((Texts, Ranking), Judgement)| Explained {
         server_text: texts.server,
         tool_text: texts.tool,
         joint_text: texts.joint,
         pool: ranking.pool,
-        hits: ranking.hits,
+        hits: ranking.hits.into_iter().take(n_asked).collect(),
+        signals: judgement.signals,
+        confidence: judgement.confidence,
     };
-    texts.into_iter().zip(rankings).map(one).collect()
+    texts.into_iter().zip(rankings).zip(judged).map(one).collect()
 }

@@ -7,6 +7,7 @@
 mod catalog;
 mod entry;
 mod error;
+mod export;
 mod fields;
 mod findings;
 mod format;
@@ -35,6 +36,7 @@ use crate::sources::records::Records;
 pub(crate) use crate::sources::findings::shown;
 
 pub use crate::sources::error::SourceError;
+pub use crate::sources::export::export;
 pub use crate::sources::format::Format;
 pub use crate::sources::format::UnknownFormat;
 pub use crate::sources::merge::Merged;

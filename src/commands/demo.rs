@@ -9,6 +9,7 @@ use super::{embedder, index, models, route};
 use crate::build::Plan;
 use crate::config::Config;
 use crate::index::Index;
+use crate::index::Storage;
 use crate::models as model_room;
 use crate::models::ModelStore;
 use crate::reply::Detail;
@@ -31,7 +32,13 @@ pub(super) fn run(config: &Config) -> anyhow::Result<()> {
     let model = model_room::find(model_room::default_model())?;
     models::pull(config, &ModelStore::new(&config.models), model, None)?;
     let sources = vec![(sample(config)?, None)];
-    let plan = Plan { sources, dir: config.sample_index.clone(), paper: true, remote: None };
+    let plan = Plan {
+        sources,
+        dir: config.sample_index.clone(),
+        paper: true,
+        storage: Storage::default(),
+        remote: None,
+    };
     let choice = Choice::local(&model.name);
     index::build(config, &plan, &choice)?;
     let (opened, _) = Index::open_sound(&plan.dir)?;

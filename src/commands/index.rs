@@ -18,10 +18,13 @@ use crate::cli::IndexCommand;
 use crate::config::Config;
 use crate::embed::RemoteModel;
 use crate::index::Index;
+use crate::index::Neighbors;
+use crate::index::Storage;
 use crate::index::Written;
 use crate::models;
 use crate::surface::counted;
 use crate::surface::thousands;
+use crate::vectors::Precision;
 
 /// Rejects and warnings shown on a terminal; the manifest has all.
 const SHOWN: usize = 10;
@@ -58,6 +61,10 @@ fn plan(config: &Config, arguments: Build) -> anyhow::Result<Plan> {
         sources: arguments.from.into_iter().map(|path| (path, format)).collect(),
         dir: arguments.out.unwrap_or_else(|| config.index.clone()),
         paper: arguments.paper,
+        storage: Storage {
+            precision: arguments.precision.into(),
+            graphs_above: arguments.ann_above.unwrap_or(Storage::default().graphs_above),
+        },
         remote,
     })
 }
@@ -96,9 +103,13 @@ pub(super) fn build(
                 bar.get_or_insert_with(|| progress::counting(config, "embedding", total as u64));
             bar.set_position(done as u64);
         }
-        Event::Writing => {
+        Event::Writing { n_linked } => {
             if let Some(bar) = &bar {
                 bar.finish_and_clear();
+            }
+            if n_linked > 0 {
+                let n = thousands(n_linked);
+                remark(config, &format!("linking {n} vectors to their neighbours, if any changed"));
             }
         }
     })?;
@@ -159,6 +170,7 @@ fn summary(index: &Index) -> serde_json::Value {
         "embedder": manifest.embedder,
         "remote": manifest.remote,
         "runtime": manifest.runtime,
+        "storage": manifest.storage,
         "paper": manifest.paper,
         "generation": manifest.generation,
         "sources": manifest.sources,
@@ -182,6 +194,7 @@ fn inspect(config: &Config, index: &Index) -> anyhow::Result<()> {
         ("tools", thousands(manifest.counts.tools)),
         ("model", format!("{} ({} numbers, {})", embedder.model, embedder.dim, embedder.pooling)),
         ("runtime", manifest.runtime.clone()),
+        ("stored as", stored_as(index)),
         ("paper vectors", if manifest.paper { "yes" } else { "no" }.to_owned()),
         ("size", size(index.size_bytes())),
         ("all schemas", format!("{} tokens", thousands(surface.tokens.all_schemas))),
@@ -203,6 +216,21 @@ fn inspect(config: &Config, index: &Index) -> anyhow::Result<()> {
     print(&rendered(&rows))?;
     show_findings(config, index);
     Ok(())
+}
+
+fn stored_as(index: &Index) -> String {
+    let precision = match index.manifest().storage.precision {
+        Precision::F32 => "f32",
+        Precision::F16 => "f16",
+        Precision::Int8 => "int8",
+    };
+    let graphs = [(Neighbors::Tools, "tools"), (Neighbors::Servers, "servers")];
+    let graphs = graphs.into_iter().filter(|(kind, _)| index.graph(*kind).is_some());
+    let graphs: Vec<&str> = graphs.map(|(_, name)| name).collect();
+    match graphs.is_empty() {
+        true => precision.to_owned(),
+        false => format!("{precision}, graphs of {}", graphs.join(" and ")),
+    }
 }
 
 fn verify(config: &Config, dir: &Path) -> anyhow::Result<()> {

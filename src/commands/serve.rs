@@ -21,7 +21,8 @@ pub(super) fn run(config: &Config, arguments: &Serve) -> anyhow::Result<()> {
             Choice::recorded(&settings, &manifest.embedder, manifest.remote.as_ref(), &place)?;
         embedder::load_within(&settings, &choice, Limits::of_a_request())
     });
-    let defaults = Options { ranking: arguments.ranking.into(), ..Options::default() };
+    let (method, floor) = (arguments.ranking.into(), arguments.floor);
+    let defaults = Options { method, floor, ..Options::default() };
     let engine = Arc::new(Engine::new(config.index.clone(), loader, defaults));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -1,8 +1,9 @@
 //! Whether a generation is what its manifest says: shapes, bytes, rows.
 
-use super::format::{CATALOG, LEXICAL, OFFSETS, TOOL_SERVER, VECTORS};
+use super::format::{CATALOG, LEXICAL, NEIGHBORS, OFFSETS, TOOL_OPERATION, TOOL_SERVER, VECTORS};
 use super::write::sha256_hex;
 use super::{Index, IndexError, Matrix};
+use crate::vectors::Precision;
 
 impl Index {
     /// Re-reads every file and every row.
@@ -17,6 +18,9 @@ impl Index {
                 VECTORS => &self.vectors,
                 CATALOG => &self.catalog,
                 LEXICAL => &self.words,
+                NEIGHBORS => {
+                    self.neighbors.as_ref().map(|file| &file.bytes[..]).unwrap_or_default()
+                }
                 _ => {
                     other = fs_err::read(&path)
                         .map_err(|source| IndexError::Read { path: path.clone(), source })?;
@@ -34,7 +38,8 @@ impl Index {
                 return Err(IndexError::Damaged { path, what });
             }
         }
-        self.check_rows()
+        self.check_rows()?;
+        self.check_graphs()
     }
 
     /// Dims and row counts agree with the manifest.
@@ -42,18 +47,22 @@ impl Index {
         let counts = self.manifest.counts;
         let dim = self.manifest.embedder.dim;
         let mut expected = vec![
-            (TOOL_SERVER, vec![counts.tools]),
-            (OFFSETS, vec![counts.servers + counts.tools + 1]),
+            (TOOL_SERVER.to_owned(), vec![counts.tools]),
+            (TOOL_OPERATION.to_owned(), vec![counts.tools]),
+            (OFFSETS.to_owned(), vec![counts.servers + counts.tools + 1]),
         ];
         for kind in Matrix::ALL {
             let rows = if kind.is_of_tools() { counts.tools } else { counts.servers };
             if kind != Matrix::ToolDescription || self.manifest.paper {
-                expected.push((kind.name(), vec![rows, dim]));
+                expected.push((kind.name().to_owned(), vec![rows, dim]));
+                if self.manifest.storage.precision == Precision::Int8 {
+                    expected.push((kind.scales_name(), vec![rows]));
+                }
             }
         }
         for (name, shape) in expected {
-            let found = self.tensors.get(name).map(|tensor| tensor.shape.clone());
-            if found.as_ref() != Some(&shape) {
+            let found = self.tensors.shape(&name);
+            if found != Some(shape.as_slice()) {
                 let found = found.map_or("no such tensor".to_owned(), |s| format!("shape {s:?}"));
                 return Err(self.damaged_vectors(format!(
                     "`{name}`: expected shape {shape:?}, found {found}"
@@ -73,12 +82,12 @@ impl Index {
             )));
         }
         for kind in Matrix::ALL {
-            let Some(matrix) = self.matrix(kind) else {
+            let Some(rows) = self.rows(kind) else {
                 continue;
             };
             let mut n_zero = 0;
-            for (row, vector) in matrix.outer_iter().enumerate() {
-                let norm: f32 = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
+            for row in 0..rows.n_rows() {
+                let norm = rows.norm(row);
                 if norm == 0.0 {
                     n_zero += 1;
                 } else if !(norm - 1.0).abs().le(&1e-3) {
@@ -98,6 +107,12 @@ impl Index {
             }
         }
         Ok(())
+    }
+
+    fn check_graphs(&self) -> Result<(), IndexError> {
+        let Some(file) = &self.neighbors else { return Ok(()) };
+        let (counts, dim) = (self.manifest.counts, self.manifest.embedder.dim);
+        self.manifest.graphs().into_iter().try_for_each(|kind| file.check(kind, counts, dim))
     }
 
     fn damaged_vectors(&self, what: String) -> IndexError {

@@ -5,9 +5,10 @@
 //! lock                 held while a build runs
 //! gen-3/manifest.json  what it was built from and with; sha256 of the others
 //! gen-3/manifest.sha256
-//! gen-3/vectors.safetensors   matrices (f32, unit rows) and id tables
+//! gen-3/vectors.safetensors   matrices (unit rows) and id tables
 //! gen-3/catalog.jsonl  server lines, then tool lines; offsets in the tensors
 //! gen-3/lexical.safetensors   search by words, see `lexical`
+//! gen-3/neighbors.safetensors graphs, see `neighbors`; only of large matrices
 //! gen-3/surface.json   what the meta-server says of itself
 //! ```
 
@@ -15,12 +16,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Neighbors;
 use crate::catalog::{RawJson, Reject};
 use crate::embed::Identity;
 use crate::embed::RemoteModel;
+use crate::vectors::Precision;
 
 /// Raised whenever a reader of the older version would misread.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 pub(super) const CURRENT: &str = "CURRENT";
 pub(super) const LOCK: &str = "lock";
@@ -30,8 +33,13 @@ pub(super) const VECTORS: &str = "vectors.safetensors";
 pub(super) const CATALOG: &str = "catalog.jsonl";
 pub(super) const SURFACE: &str = "surface.json";
 pub(super) const LEXICAL: &str = "lexical.safetensors";
+pub(super) const NEIGHBORS: &str = "neighbors.safetensors";
+/// End of the names of scales.
+pub(super) const SCALES: &str = "_scales";
 /// Row → server, `[n_tools]` u32, ascending.
 pub(super) const TOOL_SERVER: &str = "tool_server";
+/// What each tool does, `[n_tools]` u8, a bit a class of operations.
+pub(super) const TOOL_OPERATION: &str = "tool_operation";
 /// Byte offsets into the catalogue, `[n_servers + n_tools + 1]` u64.
 pub(super) const OFFSETS: &str = "catalog_offsets";
 
@@ -73,10 +81,34 @@ impl Matrix {
         }
     }
 
+    /// Name of the tensor with the scales of its rows, where it is int8.
+    #[must_use]
+    pub fn scales_name(self) -> String {
+        format!("{}{SCALES}", self.name())
+    }
+
     /// Whether its rows are tools.
     #[must_use]
     pub fn is_of_tools(self) -> bool {
         matches!(self, Self::ToolText | Self::ToolDescription)
+    }
+}
+
+/// How the vectors of an index are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Storage {
+    /// Of every matrix.
+    pub precision: Precision,
+    /// Tool texts, and server texts, get a graph of neighbours where they have
+    /// more rows than this; a server has three.
+    pub graphs_above: usize,
+}
+
+impl Default for Storage {
+    /// Exact numbers; graphs from about the size on where looking at every row
+    /// takes longer (`eval/reports/size.md`).
+    fn default() -> Self {
+        Self { precision: Precision::F32, graphs_above: 20_000 }
     }
 }
 
@@ -98,6 +130,8 @@ pub struct Manifest {
     pub remote: Option<RemoteModel>,
     /// Runtime version and architecture; another one only warns.
     pub runtime: String,
+    /// How the vectors are stored.
+    pub storage: Storage,
     /// Whether tool descriptions were embedded alone too.
     pub paper: bool,
     /// Servers and tools.
@@ -112,6 +146,13 @@ pub struct Manifest {
     pub absent: BTreeMap<String, Absent>,
     /// Every other file of the generation.
     pub files: BTreeMap<String, FileRecord>,
+}
+
+impl Manifest {
+    /// The graphs that belong to it.
+    pub(super) fn graphs(&self) -> Vec<Neighbors> {
+        Neighbors::needed(self.counts, self.storage.graphs_above)
+    }
 }
 
 /// How much an index holds.

@@ -6,6 +6,7 @@
 //! postings and checked files are some ten thousand lines that nobody should
 //! write again.
 
+mod coverage;
 mod pack;
 mod terms;
 

@@ -3,26 +3,31 @@
 //! `open` is cheap (manifest, shapes); `verify` reads every byte and every
 //! row. Nothing may be answered from an index that was not verified once.
 
-use std::collections::HashMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memmap2::Mmap;
-use ndarray::ArrayView2;
-use safetensors::{Dtype, SafeTensors};
+use safetensors::Dtype;
 use serde::de::DeserializeOwned;
 
 use super::format::{
-    CATALOG, CURRENT, LEXICAL, MANIFEST, MANIFEST_SHA256, OFFSETS, SURFACE, TOOL_SERVER, VECTORS,
+    CATALOG, CURRENT, LEXICAL, MANIFEST, MANIFEST_SHA256, OFFSETS, SCALES, SURFACE, TOOL_OPERATION,
+    TOOL_SERVER, VECTORS,
 };
+use super::neighbors::NeighborsFile;
 use super::publish::generations;
+use super::tensor::Tensors;
 use super::write::sha256_hex;
 use super::{
-    FORMAT_VERSION, IndexError, Lexical, Manifest, Matrix, ServerRecord, Surface, ToolRecord,
+    FORMAT_VERSION, IndexError, Lexical, Manifest, Matrix, Neighbors, ServerRecord, Surface,
+    ToolRecord,
 };
 use crate::catalog::{ServerId, ToolId};
 use crate::embed::Identity;
+use crate::vectors::Graph;
+use crate::vectors::Numbers;
+use crate::vectors::Precision;
+use crate::vectors::Rows;
 
 /// Swaps seen in a row before a reader gives up; each needs a whole build.
 const MAX_SWAPS: usize = 10;
@@ -38,13 +43,8 @@ pub struct Index {
     pub(super) catalog: Mmap,
     pub(super) words: Arc<Mmap>,
     lexical: Lexical,
-    pub(super) tensors: HashMap<String, Tensor>,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Tensor {
-    bytes: Range<usize>,
-    pub(super) shape: Vec<usize>,
+    pub(super) neighbors: Option<NeighborsFile>,
+    pub(super) tensors: Tensors,
 }
 
 impl Index {
@@ -123,12 +123,30 @@ impl Index {
         let digest = fs_err::read_to_string(folder.join(MANIFEST_SHA256)).unwrap_or_default();
         let vectors = map(&folder.join(VECTORS))?;
         let catalog = map(&folder.join(CATALOG))?;
-        let tensors = tensors(&folder.join(VECTORS), &vectors)?;
+        let tensors = {
+            let precision = manifest.storage.precision;
+            Tensors::parse(&folder.join(VECTORS), &vectors, |name| dtype(name, precision))?
+        };
         let words = Arc::new(map(&folder.join(LEXICAL))?);
         let lexical = Lexical::open(&folder.join(LEXICAL), &words)?;
+        let (graphs, dim) = (manifest.graphs(), manifest.embedder.dim);
+        let neighbors = match graphs.is_empty() {
+            true => None,
+            false => Some(NeighborsFile::open(&folder, &graphs, dim)?),
+        };
         let dir = dir.to_owned();
-        let index =
-            Self { dir, folder, manifest, digest, vectors, catalog, words, lexical, tensors };
+        let index = Self {
+            dir,
+            folder,
+            manifest,
+            digest,
+            vectors,
+            catalog,
+            words,
+            lexical,
+            neighbors,
+            tensors,
+        };
         index.check_shapes()?;
         Ok(index)
     }
@@ -186,12 +204,25 @@ impl Index {
         Err(IndexError::OtherModel { index: name(&self.manifest.embedder), loaded: name(embedder) })
     }
 
-    /// A matrix, `[rows × dim]`; `None` where the index was built without it.
+    /// A matrix; `None` where the index was built without it.
     #[must_use]
-    pub fn matrix(&self, kind: Matrix) -> Option<ArrayView2<'_, f32>> {
-        let tensor = self.tensors.get(kind.name())?;
-        let numbers = bytemuck::try_cast_slice(&self.vectors[tensor.bytes.clone()]).ok()?;
-        ArrayView2::from_shape((tensor.shape[0], tensor.shape[1]), numbers).ok()
+    pub fn rows(&self, kind: Matrix) -> Option<Rows<'_>> {
+        let (name, bytes) = (kind.name(), &self.vectors);
+        let numbers = match self.manifest.storage.precision {
+            Precision::F32 => Numbers::F32(self.tensors.numbers(bytes, name)?),
+            Precision::F16 => Numbers::F16(self.tensors.numbers(bytes, name)?),
+            Precision::Int8 => Numbers::Int8 {
+                codes: self.tensors.numbers(bytes, name)?,
+                scales: self.tensors.numbers(bytes, &kind.scales_name())?,
+            },
+        };
+        Rows::new(self.manifest.embedder.dim, numbers)
+    }
+
+    /// A graph of neighbours; `None` where every row can be looked at.
+    #[must_use]
+    pub fn graph(&self, kind: Neighbors) -> Option<Graph<'_>> {
+        self.neighbors.as_ref()?.graph(kind, self.manifest.embedder.dim)
     }
 
     /// The search by words.
@@ -204,6 +235,12 @@ impl Index {
     #[must_use]
     pub fn tool_server(&self) -> &[u32] {
         self.numbers(TOOL_SERVER)
+    }
+
+    /// What each tool does, a bit a class of operations, `[n_tools]`.
+    #[must_use]
+    pub fn tool_operation(&self) -> &[u8] {
+        self.numbers(TOOL_OPERATION)
     }
 
     /// The record of a server.
@@ -278,10 +315,7 @@ impl Index {
     }
 
     fn numbers<T: bytemuck::AnyBitPattern>(&self, name: &str) -> &[T] {
-        self.tensors
-            .get(name)
-            .and_then(|tensor| bytemuck::try_cast_slice(&self.vectors[tensor.bytes.clone()]).ok())
-            .unwrap_or_default()
+        self.tensors.numbers(&self.vectors, name).unwrap_or_default()
     }
 }
 
@@ -352,22 +386,14 @@ pub(super) fn map(path: &Path) -> Result<Mmap, IndexError> {
     unsafe { Mmap::map(file.file()) }.map_err(failed)
 }
 
-fn tensors(path: &Path, bytes: &[u8]) -> Result<HashMap<String, Tensor>, IndexError> {
-    let damaged = |what: String| IndexError::Damaged { path: path.to_owned(), what };
-    let parsed = SafeTensors::deserialize(bytes).map_err(|error| damaged(error.to_string()))?;
-    let mut tensors = HashMap::new();
-    for (name, view) in parsed.iter() {
-        let expected = match name {
-            OFFSETS => Dtype::U64,
-            TOOL_SERVER => Dtype::U32,
-            _ => Dtype::F32,
-        };
-        if view.dtype() != expected {
-            return Err(damaged(format!("`{name}` is {:?}, expected {expected:?}", view.dtype())));
-        }
-        let start = view.data().as_ptr().addr() - bytes.as_ptr().addr();
-        let range = start..start + view.data().len();
-        tensors.insert(name.to_owned(), Tensor { bytes: range, shape: view.shape().to_vec() });
+/// The type of a tensor of `vectors.safetensors`.
+fn dtype(name: &str, precision: Precision) -> Dtype {
+    match (name, precision) {
+        (OFFSETS, _) => Dtype::U64,
+        (TOOL_SERVER, _) => Dtype::U32,
+        (TOOL_OPERATION, _) => Dtype::U8,
+        (_, Precision::F16) => Dtype::F16,
+        (_, Precision::Int8) if !name.ends_with(SCALES) => Dtype::I8,
+        _ => Dtype::F32,
     }
-    Ok(tensors)
 }

@@ -2,28 +2,32 @@
 //!
 //! Owns what the files hold; `publish` makes them live.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ndarray::Array2;
-use safetensors::{Dtype, View};
+use safetensors::Dtype;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::format::{CATALOG, LEXICAL, OFFSETS, SURFACE, TOOL_SERVER, VECTORS};
+use super::format::{
+    CATALOG, LEXICAL, NEIGHBORS, OFFSETS, SURFACE, TOOL_OPERATION, TOOL_SERVER, VECTORS,
+};
 use super::lexical;
+use super::neighbors;
 use super::publish::{forget_old, newest_generation, publish, remove_leftovers};
+use super::tensor::{Slice, serialize};
 use super::{
     Absent, BuildLock, Counts, FORMAT_VERSION, FileRecord, Index, IndexError, Manifest, Matrix,
-    ServerRecord, SourceRecord, Surface, ToolRecord,
+    Neighbors, ServerRecord, SourceRecord, Storage, Surface, ToolRecord,
 };
 use crate::catalog::RawJson;
 use crate::catalog::Reject;
 use crate::catalog::compact_json;
 use crate::embed::Identity;
 use crate::embed::RemoteModel;
+use crate::vectors::Packed;
 
 /// All that goes into a generation.
 #[derive(Debug)]
@@ -34,10 +38,14 @@ pub struct Draft {
     pub tools: Vec<ToolRecord>,
     /// Owner of each tool, `[n_tools]`.
     pub tool_server: Vec<u32>,
+    /// What each tool does, a bit a class of operations, `[n_tools]`.
+    pub tool_operation: Vec<u8>,
     /// The words by which each tool is found, `[n_tools]`.
     pub words: Vec<String>,
     /// The matrices; shapes as [`Matrix`] says.
     pub matrices: BTreeMap<Matrix, Array2<f32>>,
+    /// How they are stored.
+    pub storage: Storage,
     /// Zero rows, by matrix name.
     pub absent: BTreeMap<String, Absent>,
     /// Model the vectors are from.
@@ -52,6 +60,19 @@ pub struct Draft {
     pub rejected: Vec<Reject>,
     /// Warnings.
     pub warnings: Vec<String>,
+}
+
+impl Draft {
+    /// Vectors that need a graph of neighbours.
+    #[must_use]
+    pub fn n_linked(&self) -> usize {
+        let graphs = Neighbors::needed(self.counts(), self.storage.graphs_above);
+        graphs.into_iter().map(|kind| kind.n_rows(self.counts())).sum()
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { servers: self.servers.len(), tools: self.tools.len() }
+    }
 }
 
 /// How a write ended.
@@ -88,11 +109,16 @@ pub fn write(
     }
     let surface = to_json("surface", &surface(draft))?;
     let words = lexical::build(draft.words.iter().map(String::as_str))?;
-    manifest.files.insert(SURFACE.to_owned(), record(&surface));
-    manifest.files.insert(LEXICAL.to_owned(), record(&words));
+    let mut files: Vec<(&str, Vec<u8>)> = contents.into();
+    files.extend([(SURFACE, surface), (LEXICAL, words)]);
+    let graphs = manifest.graphs();
+    if !graphs.is_empty() {
+        files.push((NEIGHBORS, neighbors::build(draft, &graphs, live.as_ref())?));
+    }
+    manifest.files =
+        files.iter().map(|(name, bytes)| ((*name).to_owned(), record(bytes))).collect();
     manifest.generation = newest_generation(dir).map_or(1, |newest| newest.saturating_add(1));
-    let [vectors, catalog] = contents;
-    publish(dir, &manifest, &[vectors, catalog, (SURFACE, surface), (LEXICAL, words)])?;
+    publish(dir, &manifest, &files)?;
     forget_old(dir, manifest.generation, live.map(|live| live.manifest().generation));
     Ok(Written::New(manifest.generation))
 }
@@ -105,8 +131,9 @@ fn manifest(draft: &Draft, contents: &[(&str, Vec<u8>)]) -> Manifest {
         embedder: draft.embedder.clone(),
         remote: draft.remote.clone(),
         runtime: draft.runtime.clone(),
+        storage: draft.storage,
         paper: draft.matrices.contains_key(&Matrix::ToolDescription),
-        counts: Counts { servers: draft.servers.len(), tools: draft.tools.len() },
+        counts: draft.counts(),
         sources: draft.sources.clone(),
         rejected: draft.rejected.clone(),
         warnings: draft.warnings.clone(),
@@ -119,9 +146,9 @@ fn manifest(draft: &Draft, contents: &[(&str, Vec<u8>)]) -> Manifest {
 fn same(live: &Manifest, new: &Manifest) -> bool {
     let mut live = live.clone();
     live.generation = new.generation;
-    live.files.remove(SURFACE);
-    live.files.remove(LEXICAL);
-    live == *new
+    let has_graphs = live.files.contains_key(NEIGHBORS);
+    live.files.retain(|name, _| ![SURFACE, LEXICAL, NEIGHBORS].contains(&name.as_str()));
+    live == *new && has_graphs != new.graphs().is_empty()
 }
 
 fn record(bytes: &[u8]) -> FileRecord {
@@ -174,45 +201,38 @@ fn on_one_line(tool: &ToolRecord) -> ToolRecord {
     }
 }
 
-/// A tensor that borrows its bytes.
-struct Tensor<'a>(Dtype, Vec<usize>, &'a [u8]);
-
-impl View for Tensor<'_> {
-    fn dtype(&self) -> Dtype {
-        self.0
-    }
-    fn shape(&self) -> &[usize] {
-        &self.1
-    }
-    fn data(&self) -> Cow<'_, [u8]> {
-        Cow::Borrowed(self.2)
-    }
-    fn data_len(&self) -> usize {
-        self.2.len()
-    }
-}
-
 fn vectors(draft: &Draft, offsets: &[u64]) -> Result<Vec<u8>, IndexError> {
+    let owners = draft.tool_server.as_slice();
+    let operations = draft.tool_operation.as_slice();
+    let dim = draft.embedder.dim;
+    let packed: Vec<(Matrix, Packed<'_>)> = draft
+        .matrices
+        .iter()
+        .map(|(kind, matrix)| {
+            let numbers = matrix.as_slice().unwrap_or_default();
+            (*kind, Packed::new(numbers, dim, draft.storage.precision))
+        })
+        .collect();
     let mut tensors = vec![
-        (OFFSETS, Tensor(Dtype::U64, vec![offsets.len()], bytemuck::cast_slice(offsets))),
-        (
-            TOOL_SERVER,
-            Tensor(
-                Dtype::U32,
-                vec![draft.tool_server.len()],
-                bytemuck::cast_slice(draft.tool_server.as_slice()),
-            ),
-        ),
+        (OFFSETS.to_owned(), Slice::new(Dtype::U64, vec![offsets.len()], offsets)),
+        (TOOL_SERVER.to_owned(), Slice::new(Dtype::U32, vec![owners.len()], owners)),
+        (TOOL_OPERATION.to_owned(), Slice::new(Dtype::U8, vec![operations.len()], operations)),
     ];
-    for (kind, matrix) in &draft.matrices {
-        let numbers = matrix.as_slice().unwrap_or_default();
+    for (kind, packed) in &packed {
+        let name = kind.name().to_owned();
+        let shape = draft.matrices[kind].shape().to_vec();
         tensors.push((
-            kind.name(),
-            Tensor(Dtype::F32, matrix.shape().to_vec(), bytemuck::cast_slice(numbers)),
+            name,
+            match packed {
+                Packed::F32(numbers) => Slice::new(Dtype::F32, shape, numbers),
+                Packed::F16(bits) => Slice::new(Dtype::F16, shape, bits),
+                Packed::Int8 { codes, .. } => Slice::new(Dtype::I8, shape, codes),
+            },
         ));
+        if let Packed::Int8 { scales, .. } = packed {
+            let scales = Slice::new(Dtype::F32, vec![scales.len()], scales);
+            tensors.push((kind.scales_name(), scales));
+        }
     }
-    safetensors::serialize(tensors, None).map_err(|error| IndexError::Damaged {
-        path: PathBuf::from(VECTORS),
-        what: error.to_string(),
-    })
+    serialize(VECTORS, tensors)
 }

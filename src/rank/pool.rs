@@ -1,9 +1,7 @@
 //! Which servers stage 2 looks at, and why.
 
-use std::cmp::Ordering;
-
-use super::tools::Cosines;
-use super::top_k::top_k;
+use super::cosines::Cosines;
+use super::servers::Scores;
 use super::{Corpus, Recipe, Words, tool_id, tools_of};
 use crate::catalog::{ServerId, ToolId};
 
@@ -53,7 +51,7 @@ pub enum Reason {
 /// order; one entry a server.
 pub(super) fn open(
     corpus: &Corpus<'_>,
-    server_scores: &[f32],
+    server_scores: &Scores<'_>,
     cosines: &Cosines<'_>,
     words: Words<'_>,
     recipe: &Recipe,
@@ -62,16 +60,13 @@ pub(super) fn open(
     let mut join = |tool: ToolId, reason: Reason| {
         let server = ServerId(corpus.tool_server[tool.row()]);
         if pool.iter().all(|pooled| pooled.server != server) {
-            pool.push(Pooled { server, score: server_scores[server.row()], reason });
+            pool.push(Pooled { server, score: server_scores.of(server.row()), reason });
         }
     };
-    let rows = 0..corpus.tool_server.len();
-    let by_tool = rows.clone().map(|row| (cosines.tool(row), row));
-    for (n, (_, row)) in top_k(by_tool, recipe.n_owner_tools, higher).into_iter().enumerate() {
+    for (n, row) in cosines.best_by_tool(recipe.n_owner_tools).into_iter().enumerate() {
         join(tool_id(row), Reason::OwnsBestTool { tool: tool_id(row), rank: n + 1 });
     }
-    let by_joint = rows.filter_map(|row| Some((cosines.joint(row)?, row)));
-    for (n, (_, row)) in top_k(by_joint, recipe.n_owner_tools, higher).into_iter().enumerate() {
+    for (n, row) in cosines.best_by_joint(recipe.n_owner_tools).into_iter().enumerate() {
         join(tool_id(row), Reason::OwnsBestJoint { tool: tool_id(row), rank: n + 1 });
     }
     for (n, (tool, _)) in words.best.iter().take(recipe.n_owner_words).enumerate() {
@@ -87,15 +82,17 @@ pub(super) fn open(
 }
 
 /// The best server that has tools.
-pub(super) fn best_server(corpus: &Corpus<'_>, server_scores: &[f32]) -> Vec<Pooled> {
+pub(super) fn best_server(corpus: &Corpus<'_>, server_scores: &Scores<'_>) -> Vec<Pooled> {
     let has_tools = |pooled: &Pooled| !tools_of(corpus, pooled.server.0).is_empty();
-    let ranked = best_servers(server_scores, server_scores.len());
-    ranked.into_iter().find(has_tools).into_iter().collect()
+    let n_servers = server_scores.n_servers();
+    let mut counts = std::iter::successors(Some(8), |n| (*n < n_servers).then_some(n * 8));
+    let best = counts.find_map(|n| best_servers(server_scores, n).into_iter().find(has_tools));
+    best.into_iter().collect()
 }
 
-fn best_servers(server_scores: &[f32], n: usize) -> Vec<Pooled> {
-    let scored = server_scores.iter().copied().zip(0..);
-    top_k(scored, n, higher)
+fn best_servers(server_scores: &Scores<'_>, n: usize) -> Vec<Pooled> {
+    server_scores
+        .best(n)
         .into_iter()
         .enumerate()
         .map(|(n, (score, row))| Pooled {
@@ -104,9 +101,4 @@ fn best_servers(server_scores: &[f32], n: usize) -> Vec<Pooled> {
             reason: Reason::BestServer { rank: n + 1 },
         })
         .collect()
-}
-
-/// Higher score first, then the lower row.
-fn higher(a: &(f32, usize), b: &(f32, usize)) -> Ordering {
-    b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
 }

@@ -1,17 +1,67 @@
 //! Stage 1, the score of a server.
 
-use ndarray::{ArrayView1, ArrayView2};
+use super::Corpus;
+use super::top_k::{higher, top_k};
+use crate::vectors::Graph;
+use crate::vectors::Rows;
 
-/// s_server = max over a server's texts of cos(query, text), clamped at 0,
-/// `[n_servers]` (MCP-Zero §3.2 takes description and summary).
+/// Rows asked of a graph for each server wanted: three texts a server, five
+/// times over, since the codes of a graph order only about right.
+const ROWS_A_SERVER: usize = 15;
+
+/// s_server = max over a server's texts of cos(query, text), clamped at 0
+/// (MCP-Zero §3.2 takes description and summary).
 ///
 /// The clamp is ours: two negative factors must not multiply to a positive.
-pub(super) fn scores(texts: &[ArrayView2<'_, f32>], query: &[f32]) -> Vec<f32> {
-    let query = ArrayView1::from(query);
-    let n_servers = texts.first().map_or(0, ArrayView2::nrows);
+/// Known of all servers, or computed when asked for where a graph finds the
+/// best.
+pub(super) struct Scores<'a> {
+    texts: &'a [Rows<'a>],
+    graph: Option<Graph<'a>>,
+    query: &'a [f32],
+    all: Option<Vec<f32>>,
+}
+
+impl<'a> Scores<'a> {
+    pub(super) fn new(corpus: &'a Corpus<'a>, query: &'a [f32]) -> Self {
+        let (texts, graph) = (&corpus.server_texts[..], corpus.server_graph);
+        let all = graph.is_none().then(|| all(texts, query));
+        Self { texts, graph, query, all }
+    }
+
+    pub(super) fn n_servers(&self) -> usize {
+        self.texts.first().map_or(0, Rows::n_rows)
+    }
+
+    pub(super) fn of(&self, server: usize) -> f32 {
+        match &self.all {
+            Some(all) => all[server],
+            None => {
+                self.texts.iter().map(|text| text.cosine(server, self.query)).fold(0.0, f32::max)
+            }
+        }
+    }
+
+    /// The `n` best servers with their scores, best first.
+    pub(super) fn best(&self, n: usize) -> Vec<(f32, usize)> {
+        let n_servers = self.n_servers();
+        let Some(graph) = self.graph else {
+            return top_k((0..n_servers).map(|server| (self.of(server), server)), n, higher);
+        };
+        let rows = graph.nearest(self.query, n * ROWS_A_SERVER).into_iter();
+        let mut servers: Vec<usize> = rows.map(|row| row % n_servers).collect();
+        servers.sort_unstable();
+        servers.dedup();
+        top_k(servers.into_iter().map(|server| (self.of(server), server)), n, higher)
+    }
+}
+
+fn all(texts: &[Rows<'_>], query: &[f32]) -> Vec<f32> {
+    let n_servers = texts.first().map_or(0, Rows::n_rows);
     let mut best = vec![0.0_f32; n_servers];
     for text in texts {
-        for (best, cosine) in best.iter_mut().zip(text.dot(&query)) {
+        let [cosines] = text.cosines([query]);
+        for (best, cosine) in best.iter_mut().zip(cosines) {
             *best = best.max(cosine);
         }
     }

@@ -2,12 +2,15 @@
 
 use std::cmp::Ordering;
 
-use ndarray::{Array1, ArrayView1, ArrayView2};
-
+use super::cosines::Cosines;
 use super::pool::Pooled;
 use super::top_k::top_k;
 use super::{Corpus, Recipe, Words, tool_id, tools_of};
 use crate::catalog::{ServerId, ToolId};
+
+/// Rows that a graph is asked for where all tools compete: words may lift a
+/// tool over many that are nearer.
+const FLAT_ROWS: usize = 200;
 
 /// One ranked tool and every part of its score.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,48 +31,15 @@ pub struct Hit {
     pub joint_score: Option<f32>,
     /// BM25 relative to the best tool's, in [0, 1].
     pub word_score: f32,
+    /// BM25 itself, ≥ 0.
+    pub bm25: f32,
+    /// Whether it does something else than was asked for.
+    pub contradicts: bool,
 }
 
 /// `score = (s_server · s_tool) · max(s_server, s_tool)`, MCP-Zero §3.2.
 pub(super) fn formula(server_score: f32, tool_score: f32) -> f32 {
     (server_score * tool_score) * server_score.max(tool_score)
-}
-
-/// Cosines of the tool texts with a query, clamped at 0: of all tools, or
-/// computed when asked for, where a hard cut leaves only a few to look at.
-pub(super) enum Cosines<'a> {
-    All { tool: Array1<f32>, joint: Option<Array1<f32>> },
-    OnDemand(ArrayView2<'a, f32>, ArrayView1<'a, f32>),
-}
-
-impl<'a> Cosines<'a> {
-    pub(super) fn new(
-        texts: &ArrayView2<'a, f32>,
-        tool: &'a [f32],
-        joint: Option<&[f32]>,
-        recipe: &Recipe,
-    ) -> Self {
-        if recipe.n_owner_tools == 0 && joint.is_none() {
-            return Self::OnDemand(*texts, ArrayView1::from(tool));
-        }
-        let all = |query: &[f32]| texts.dot(&ArrayView1::from(query));
-        Self::All { tool: all(tool), joint: joint.map(all) }
-    }
-
-    pub(super) fn tool(&self, row: usize) -> f32 {
-        match self {
-            Self::All { tool, .. } => tool[row],
-            Self::OnDemand(texts, query) => texts.row(row).dot(query),
-        }
-        .max(0.0)
-    }
-
-    pub(super) fn joint(&self, row: usize) -> Option<f32> {
-        match self {
-            Self::All { joint: Some(joint), .. } => Some(joint[row].max(0.0)),
-            _ => None,
-        }
-    }
 }
 
 /// Tools of the pool, scored.
@@ -94,6 +64,8 @@ pub(super) fn in_pool(
                 tool_score,
                 joint_score: cosines.joint(row),
                 word_score: 0.0,
+                bm25: 0.0,
+                contradicts: (words.contradicts)(tool_id(row)),
             }
         })
         .collect();
@@ -104,30 +76,46 @@ pub(super) fn in_pool(
     hits
 }
 
-/// All tools by their own score and the words; no server has a say.
+/// Tools by their own score and the words; no server has a say.
+///
+/// All of them; where a graph finds the nearest, these and the best by words.
 pub(super) fn flat(
     corpus: &Corpus<'_>,
     query: &[f32],
     words: Words<'_>,
     recipe: &Recipe,
+    limit: usize,
 ) -> Vec<Hit> {
-    let cosines = corpus.tool_text.dot(&ArrayView1::from(query));
-    let scored = cosines.iter().zip(corpus.tool_server).enumerate();
-    let mut hits: Vec<Hit> = scored
-        .map(|(row, (cosine, owner))| Hit {
+    let cosines = Cosines::of_all(corpus, query, None);
+    let hit = |row: usize| {
+        let tool_score = cosines.tool(row);
+        Hit {
             tool: tool_id(row),
-            server: ServerId(*owner),
+            server: ServerId(corpus.tool_server[row]),
             score: 0.0,
-            dense_score: cosine.max(0.0),
+            dense_score: tool_score,
             server_score: None,
-            tool_score: cosine.max(0.0),
+            tool_score,
             joint_score: None,
             word_score: 0.0,
-        })
-        .collect();
+            bm25: 0.0,
+            contradicts: (words.contradicts)(tool_id(row)),
+        }
+    };
+    let mut hits: Vec<Hit> = match corpus.tool_graph {
+        Some(graph) => {
+            let mut rows = graph.nearest(query, limit.max(FLAT_ROWS));
+            rows.extend(words.best.iter().map(|(tool, _)| tool.row()));
+            rows.sort_unstable();
+            rows.dedup();
+            rows.into_iter().map(hit).collect()
+        }
+        None => (0..corpus.tool_server.len()).map(hit).collect(),
+    };
     weigh_words(&mut hits, words, recipe);
     for hit in &mut hits {
-        hit.score = (hit.tool_score + recipe.words * hit.word_score) / (1.0 + recipe.words);
+        let sum = hit.tool_score + recipe.words * hit.word_score - penalty(hit, recipe);
+        hit.score = sum.max(0.0) / (1.0 + recipe.words);
     }
     hits
 }
@@ -144,6 +132,8 @@ pub(super) fn by_words(corpus: &Corpus<'_>, words: Words<'_>) -> Vec<Hit> {
         tool_score: 0.0,
         joint_score: None,
         word_score: score / most,
+        bm25: score,
+        contradicts: (words.contradicts)(tool),
     };
     words.best.iter().map(hit).collect()
 }
@@ -158,15 +148,21 @@ pub(super) fn best(hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
     })
 }
 
-/// The weighted mean of the parts; with the paper's weights the formula alone.
+/// The weighted mean of the parts, less what a contradiction costs; with the
+/// paper's weights the formula alone.
 fn weighted(hit: &Hit, recipe: &Recipe) -> f32 {
     let joint = if hit.joint_score.is_some() { recipe.joint } else { 0.0 };
     let total = recipe.dense + recipe.tool + joint + recipe.words;
-    (recipe.dense * hit.dense_score
+    let sum = recipe.dense * hit.dense_score
         + recipe.tool * hit.tool_score
         + joint * hit.joint_score.unwrap_or(0.0)
-        + recipe.words * hit.word_score)
-        / total
+        + recipe.words * hit.word_score
+        - penalty(hit, recipe);
+    sum.max(0.0) / total
+}
+
+fn penalty(hit: &Hit, recipe: &Recipe) -> f32 {
+    if hit.contradicts { recipe.contradiction } else { 0.0 }
 }
 
 /// BM25 of every hit, divided by the best tool's in the whole corpus.
@@ -178,6 +174,6 @@ fn weigh_words(hits: &mut [Hit], words: Words<'_>, recipe: &Recipe) {
     hits.sort_unstable_by_key(|hit| hit.tool);
     let tools: Vec<ToolId> = hits.iter().map(|hit| hit.tool).collect();
     for (hit, score) in hits.iter_mut().zip((words.score_of)(&tools)) {
-        hit.word_score = (score / most).min(1.0);
+        (hit.bm25, hit.word_score) = (score, (score / most).min(1.0));
     }
 }

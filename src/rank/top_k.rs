@@ -29,6 +29,11 @@ pub fn top_k<T>(
     kept.into_sorted_vec().into_iter().map(|kept| kept.item).collect()
 }
 
+/// Higher score first, then the lower row.
+pub(super) fn higher(a: &(f32, usize), b: &(f32, usize)) -> Ordering {
+    b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
+}
+
 /// Heap entry; the heap's maximum is the worst item kept.
 struct Worst<T, F> {
     item: T,

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use quick_cache::sync::Cache;
 
-use super::RankingMode;
+use super::Method;
 use super::answer::echo;
 use super::error::RouteError;
 use crate::embed::BadVector;
 use crate::embed::Embedder;
 use crate::embed::UnitVector;
+use crate::operation::Operation;
 use crate::request::Form;
 use crate::request::Parsed;
 use crate::request::ToolRequest;
@@ -28,6 +29,10 @@ pub(super) struct Texts {
     pub(super) words: String,
     /// The platform as the request names it.
     pub(super) platform: Option<String>,
+    /// What the request wants done; unknown of plain words.
+    pub(super) operation: Operation,
+    /// Whether it came as a tool request or as plain words.
+    pub(super) form: Form,
 }
 
 /// The vector of every distinct text that has one.
@@ -63,18 +68,22 @@ impl Queries {
     /// The texts of all requests. Raw chat text gets the model's query
     /// instruction, which lifts it by 3 points and `tool:` lines by none
     /// (measured on `APIBank`); the paper knows none.
-    pub(super) fn texts(&self, parsed: &Parsed, ranking: RankingMode) -> Vec<Texts> {
+    pub(super) fn texts(&self, parsed: &Parsed, method: &Method) -> Vec<Texts> {
         let instruction = &*self.embedder.identity().query_prefix;
         let one = |request: &ToolRequest| {
-            let is_raw = request.form == Form::Plain && ranking == RankingMode::Scout;
+            let is_raw = request.form == Form::Plain && method.instructs;
             let prefix = if is_raw { instruction } else { "" };
             let with_prefix = |text: &String| format!("{prefix}{text}");
+            let is_tagged = request.form == Form::Tagged;
+            let tool_line = request.tool.as_deref().filter(|_| is_tagged);
             Texts {
                 server: request.server.as_ref().map(with_prefix),
                 tool: request.tool.as_ref().map(with_prefix),
-                joint: joint(request, ranking),
+                joint: joint(request, method),
                 words: words(request),
-                platform: request.server.clone().filter(|_| request.form == Form::Tagged),
+                platform: request.server.clone().filter(|_| is_tagged),
+                operation: tool_line.map(Operation::of_request).unwrap_or_default(),
+                form: request.form,
             }
         };
         parsed.requests.iter().map(one).collect()
@@ -82,11 +91,7 @@ impl Queries {
 
     /// Embeds what is not known yet, all of it together. A text without a
     /// usable vector is found by its words; the paper's ranking has no words.
-    pub(super) fn embed(
-        &self,
-        texts: &[Texts],
-        ranking: RankingMode,
-    ) -> Result<Vectors, RouteError> {
+    pub(super) fn embed(&self, texts: &[Texts], method: &Method) -> Result<Vectors, RouteError> {
         let (mut vectors, mut missing, mut bad) = (HashMap::new(), Vec::new(), None);
         for text in texts.iter().flat_map(|one| [&one.server, &one.tool, &one.joint]).flatten() {
             if vectors.contains_key(text) || missing.contains(&text.as_str()) {
@@ -104,7 +109,7 @@ impl Queries {
                     self.recent.insert((*text).to_owned(), Arc::clone(&vector));
                     vectors.insert((*text).to_owned(), vector);
                 }
-                Err(reason) if ranking == RankingMode::McpZero => {
+                Err(reason) if !method.has_words() => {
                     return Err(RouteError::NoVector { text: echo(text), reason });
                 }
                 Err(reason) => bad = Some((echo(text), reason)),
@@ -116,8 +121,8 @@ impl Queries {
 
 /// Platform and operation in one text. The largest single gain on judged
 /// labels; raw text says both in one already.
-fn joint(request: &ToolRequest, ranking: RankingMode) -> Option<String> {
-    let is_tagged = request.form == Form::Tagged && ranking == RankingMode::Scout;
+fn joint(request: &ToolRequest, method: &Method) -> Option<String> {
+    let is_tagged = request.form == Form::Tagged && method.is_joint();
     let (server, tool) = (request.server.as_ref()?, request.tool.as_ref()?);
     is_tagged.then(|| format!("{server}: {tool}"))
 }

@@ -1,45 +1,34 @@
 //! Index and vectors → rankings: which matrices, which recipe, which stages.
 
 use super::error::RouteError;
+use super::judge::SIGNAL_HITS;
 use super::queries::{Texts, Vectors};
-use super::{Options, RankingMode};
+use super::{Method, Options, Stages};
 use crate::catalog::ServerId;
 use crate::catalog::ToolId;
 use crate::index::Index;
 use crate::index::IndexError;
 use crate::index::Lexical;
 use crate::index::Matrix;
+use crate::index::Neighbors;
+use crate::operation::Operation;
 use crate::rank::Corpus;
 use crate::rank::Query;
 use crate::rank::Ranking;
-use crate::rank::Recipe;
 use crate::rank::Words;
 use crate::rank::{self};
 
-/// The recipe of a ranking mode.
-pub(super) fn recipe(ranking: RankingMode) -> Recipe {
-    match ranking {
-        RankingMode::Scout => rank::SCOUT,
-        RankingMode::McpZero => rank::MCP_ZERO,
-    }
-}
-
-/// The matrices that a ranking mode reads.
-pub(super) fn corpus(index: &Index, ranking: RankingMode) -> Result<Corpus<'_>, RouteError> {
-    let (servers, tools): (&[Matrix], Matrix) = match ranking {
-        RankingMode::Scout => (
-            &[Matrix::ServerDescription, Matrix::ServerSummary, Matrix::ServerDigest],
-            Matrix::ToolText,
-        ),
-        RankingMode::McpZero => {
-            (&[Matrix::ServerDescription, Matrix::ServerSummary], Matrix::ToolDescription)
-        }
-    };
+/// The matrices that a method reads, and the graphs of just these.
+fn corpus<'a>(index: &'a Index, method: &Method) -> Result<Corpus<'a>, RouteError> {
+    let graph =
+        |kind: Neighbors, of: &[Matrix]| index.graph(kind).filter(|_| kind.matrices() == of);
     let no_paper = || IndexError::NoPaperVectors { dir: index.dir().to_owned() };
     Ok(Corpus {
-        server_texts: servers.iter().filter_map(|kind| index.matrix(*kind)).collect(),
-        tool_text: index.matrix(tools).ok_or_else(no_paper)?,
+        server_texts: method.server_texts.iter().filter_map(|kind| index.rows(*kind)).collect(),
+        tool_text: index.rows(method.tool_text).ok_or_else(no_paper)?,
         tool_server: index.tool_server(),
+        server_graph: graph(Neighbors::Servers, method.server_texts),
+        tool_graph: graph(Neighbors::Tools, &[method.tool_text]),
     })
 }
 
@@ -50,15 +39,18 @@ pub(super) fn rank_all(
     vectors: &Vectors,
     options: &Options,
 ) -> Result<Vec<Ranking>, RouteError> {
-    let corpus = corpus(index, options.ranking)?;
-    let recipe = recipe(options.ranking);
-    let limit = options.top_k + options.exclude.len();
+    let method = &options.method;
+    let operations = index.tool_operation();
+    let corpus = corpus(index, method)?;
+    let limit = options.top_k.max(SIGNAL_HITS) + options.exclude.len();
     let one = |texts: &Texts| {
-        let query = query(texts, vectors);
+        let recipe = &method.recipe_for(texts.form);
+        let query = query(texts, vectors, method.stages);
         let lexical = index.lexical();
         let n_words = match query {
             Query::WordsOnly => limit,
-            _ => recipe.n_owner_words,
+            // The best one sets the measure of the others.
+            _ => recipe.n_owner_words.max(1),
         };
         let best = lexical.best(&texts.words, n_words)?;
         let score_of = |tools: &[ToolId]| scores(lexical, &texts.words, tools);
@@ -67,8 +59,16 @@ pub(super) fn rank_all(
             let name = index.server(server).map(|record| name_words(&record.name));
             !platform.is_empty() && name.is_ok_and(|name| name == platform)
         };
-        let words = Words { best: &best, score_of: &score_of, is_named: &is_named };
-        Ok(rank::rank(&corpus, query, words, &recipe, limit))
+        let contradicts = |tool: ToolId| {
+            texts.operation.contradicts(Operation::from_bits(operations[tool.row()]))
+        };
+        let words = Words {
+            best: &best,
+            score_of: &score_of,
+            is_named: &is_named,
+            contradicts: &contradicts,
+        };
+        Ok(rank::rank(&corpus, query, words, recipe, limit))
     };
     let rankings = texts.iter().map(one).collect::<Result<Vec<Ranking>, RouteError>>()?;
     match &vectors.bad {
@@ -79,12 +79,13 @@ pub(super) fn rank_all(
     }
 }
 
-fn query<'a>(texts: &Texts, vectors: &'a Vectors) -> Query<'a> {
+fn query<'a>(texts: &Texts, vectors: &'a Vectors, stages: Stages) -> Query<'a> {
     let vector = |text: &Option<String>| Some(vectors.get(text.as_ref()?)?.as_slice());
-    if vectors.lacks(texts) {
+    if stages == Stages::Words || vectors.lacks(texts) {
         return Query::WordsOnly;
     }
-    match (vector(&texts.server), vector(&texts.tool)) {
+    let server = vector(&texts.server).filter(|_| stages == Stages::Both);
+    match (server, vector(&texts.tool)) {
         (Some(server), Some(tool)) => Query::Both { server, tool, joint: vector(&texts.joint) },
         (None, Some(tool)) => Query::ToolOnly(tool),
         (Some(server), None) => Query::ServerOnly(server),

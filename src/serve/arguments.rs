@@ -46,7 +46,8 @@ pub(super) fn read(
         max_bytes: Some(number("max_bytes", MIN_MAX_BYTES, u64::MAX)?.unwrap_or(DEFAULT_MAX_BYTES)),
         exclude: given("exclude").map(as_names).transpose()?.unwrap_or_default(),
         cursor: text("cursor")?,
-        ranking: defaults.ranking,
+        method: defaults.method,
+        floor: defaults.floor,
     };
     Ok((ask, options))
 }

@@ -15,4 +15,5 @@ mod oracle;
 mod peers;
 mod remote;
 mod serve;
+mod size;
 mod tidy;

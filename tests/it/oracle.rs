@@ -9,6 +9,7 @@ use ndarray::{Array2, ArrayView1};
 use serde_json::Value;
 use toolscout::catalog::ToolId;
 use toolscout::rank::{self, Corpus, Query, Ranking, Reason, Recipe, Words};
+use toolscout::vectors::{Numbers, Rows};
 
 use crate::support;
 
@@ -48,11 +49,7 @@ pub(crate) enum Asked {
 
 impl Problem {
     pub(crate) fn rank(&self, asked: &Asked, recipe: Recipe, limit: usize) -> Ranking {
-        let corpus = Corpus {
-            server_texts: self.server_texts.iter().map(|text| text.view()).collect(),
-            tool_text: self.tool_text.view(),
-            tool_server: &self.tool_server,
-        };
+        let corpus = self.corpus();
         let query = match asked {
             Asked::Both { server, tool } => Query::Both { server, tool, joint: None },
             Asked::ToolOnly(tool) => Query::ToolOnly(tool),
@@ -61,9 +58,24 @@ impl Problem {
         rank::rank(&corpus, query, Words::NONE, &recipe, limit)
     }
 
+    /// Without graphs: every row is looked at.
+    pub(crate) fn corpus(&self) -> Corpus<'_> {
+        Corpus {
+            server_texts: self.server_texts.iter().map(as_rows).collect(),
+            tool_text: as_rows(&self.tool_text),
+            tool_server: &self.tool_server,
+            server_graph: None,
+            tool_graph: None,
+        }
+    }
+
     fn n_servers(&self) -> usize {
         self.server_texts.first().map_or(0, Array2::nrows)
     }
+}
+
+fn as_rows(matrix: &Array2<f32>) -> Rows<'_> {
+    Rows::new(matrix.ncols(), Numbers::F32(matrix.as_slice().unwrap())).unwrap()
 }
 
 /// A tool with the oracle's scores.
@@ -266,7 +278,7 @@ impl Kind {
         }
     }
 
-    fn vector(&self, random: &mut Random) -> Vec<f32> {
+    pub(crate) fn vector(&self, random: &mut Random) -> Vec<f32> {
         match self {
             Self::Real { topics, dim } => {
                 let topic = &topics[random.below(topics.len())];
@@ -375,15 +387,17 @@ fn scout_is_the_weighted_mean_of_its_parts() {
         let (server, tool, joint) =
             (kind.vector(&mut random), kind.vector(&mut random), kind.vector(&mut random));
         let (scores, best) = opinion(&mut random, n_tools);
-        let corpus = Corpus {
-            server_texts: problem.server_texts.iter().map(|text| text.view()).collect(),
-            tool_text: problem.tool_text.view(),
-            tool_server: &problem.tool_server,
-        };
+        let corpus = problem.corpus();
         let score_of = |tools: &[ToolId]| -> Vec<f32> {
             tools.iter().map(|tool| scores[tool.row()]).collect()
         };
-        let words = Words { best: &best, score_of: &score_of, is_named: &|_| false };
+        let contradicts = |tool: ToolId| tool.0 % 3 == 1;
+        let words = Words {
+            best: &best,
+            score_of: &score_of,
+            is_named: &|_| false,
+            contradicts: &contradicts,
+        };
         let query = Query::Both { server: &server, tool: &tool, joint: Some(&joint) };
         let found = rank::rank(&corpus, query, words, &rank::SCOUT, 10_000);
 
@@ -406,7 +420,9 @@ fn scout_is_the_weighted_mean_of_its_parts() {
             let t = cosine(&problem.tool_text.row(tool_row), &tool).max(0.0);
             let j = cosine(&problem.tool_text.row(tool_row), &joint).max(0.0);
             let dense = (s * t) * s.max(t);
-            let mean = (dense + t + j + 0.3 * f64::from(scores[tool_row]) / most) / 3.3;
+            let cost = if tool_row % 3 == 1 { 0.15 } else { 0.0 };
+            let sum = dense + t + j + 0.4 * f64::from(scores[tool_row]) / most - cost;
+            let mean = sum.max(0.0) / 3.4;
             expected.push((tool_row, mean));
         }
         assert_eq!(found.hits.len(), expected.len());
@@ -431,6 +447,8 @@ fn the_paper_keeps_five_servers_and_nothing_else() {
         tool: 0.0,
         joint: 0.0,
         words: 0.0,
+        plain_words: 0.0,
+        contradiction: 0.0,
     };
     assert_eq!(rank::MCP_ZERO, alone);
 }

@@ -176,10 +176,10 @@ fn vectors_by_text(index: &Index) -> HashMap<String, Vec<u32>> {
         (Matrix::ToolDescription, descriptions),
         (Matrix::ToolText, tool_texts(index)),
     ] {
-        let matrix = index.matrix(kind).unwrap();
-        assert_eq!(matrix.nrows(), texts.len());
-        for (text, row) in texts.into_iter().zip(matrix.outer_iter()) {
-            let bits: Vec<u32> = row.iter().map(|value| value.to_bits()).collect();
+        let rows = index.rows(kind).unwrap();
+        assert_eq!(rows.n_rows(), texts.len());
+        for (row, text) in texts.into_iter().enumerate() {
+            let bits: Vec<u32> = rows.to_f32(row).iter().map(|value| value.to_bits()).collect();
             let before = vectors.entry(text).or_insert_with(|| bits.clone());
             assert_eq!(*before, bits, "one text, two vectors");
         }

@@ -1,0 +1,123 @@
+//! Dot products of rows with a query: one kernel a precision.
+//!
+//! Plain loops over sixteen sums, which the compiler turns into SIMD, compiled
+//! for AVX2 too where the processor has it. What they and others take stands in
+//! `eval/reports/size.md`. Without fused operations, which cost forty times as
+//! much where the processor has none, every processor gives the same bits.
+
+use multiversion::multiversion;
+
+/// Sums side by side: two AVX2 registers, or four of SSE2 and NEON.
+const LANES: usize = 16;
+
+/// Dot products of rows, `[n × dim]`, with a query, `[dim]`, into `[n]`.
+#[multiversion(targets("x86_64+avx2"))]
+pub(super) fn f32(rows: &[f32], query: &[f32], products: &mut [f32]) {
+    for (row, product) in rows.chunks_exact(query.len()).zip(products) {
+        *product = sum(row, query, |a| a);
+    }
+}
+
+/// The same over bits of binary16.
+#[multiversion(targets("x86_64+avx2"))]
+pub(super) fn f16(rows: &[u16], query: &[f32], products: &mut [f32]) {
+    for (row, product) in rows.chunks_exact(query.len()).zip(products) {
+        *product = sum(row, query, widened);
+    }
+}
+
+/// The same over codes; the caller multiplies by their scales.
+#[multiversion(targets("x86_64+avx2"))]
+pub(super) fn int8(rows: &[i8], query: &[f32], products: &mut [f32]) {
+    for (row, product) in rows.chunks_exact(query.len()).zip(products) {
+        *product = sum(row, query, f32::from);
+    }
+}
+
+/// Inlined always: only so is it compiled for what the caller is compiled for.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "said above")]
+fn sum<T: Copy>(row: &[T], query: &[f32], number: impl Fn(T) -> f32) -> f32 {
+    let mut sums = [0.0_f32; LANES];
+    let (row, row_end) = row.as_chunks::<LANES>();
+    let (query, query_end) = query.as_chunks::<LANES>();
+    for (row, query) in row.iter().zip(query) {
+        for ((sum, a), b) in sums.iter_mut().zip(row).zip(query) {
+            *sum += number(*a) * b;
+        }
+    }
+    let end: f32 = row_end.iter().zip(query_end).map(|(a, b)| number(*a) * b).sum();
+    sums.iter().sum::<f32>() + end
+}
+
+/// Σ a·b of two rows of codes, rounded once.
+#[multiversion(targets("x86_64+avx2"))]
+#[expect(clippy::cast_precision_loss, reason = "said above")]
+pub(super) fn codes(a: &[i8], b: &[i8]) -> f32 {
+    let sum: i32 = a.iter().zip(b).map(|(a, b)| i32::from(i16::from(*a) * i16::from(*b))).sum();
+    sum as f32
+}
+
+/// The number that finite bits of binary16 stand for, exactly.
+///
+/// Moves exponent and fraction to their places in binary32 and corrects the
+/// bias of the exponent, 127 instead of 15, by one product; this serves
+/// subnormal numbers too, and SIMD.
+#[inline]
+pub(super) fn widened(bits: u16) -> f32 {
+    const TWO_TO_112: f32 = f32::from_bits((127 + 112) << 23);
+    let number = f32::from_bits(u32::from(bits & 0x7fff) << 13) * TWO_TO_112;
+    f32::from_bits(number.to_bits() | u32::from(bits & 0x8000) << 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Two equal rows, so that the second is found too.
+    fn both<T: Copy>(kernel: fn(&[T], &[f32], &mut [f32]), row: &[T], query: &[f32]) -> f32 {
+        let mut products = [0.0; 2];
+        kernel(&[row, row].concat(), query, &mut products);
+        assert_eq!(products[0].to_bits(), products[1].to_bits());
+        products[0]
+    }
+
+    fn check(row: &[f32], query: &[f32], found: f32) {
+        let exact: f64 = row.iter().zip(query).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+        assert!((f64::from(found) - exact).abs() < 1e-4, "{found}, expected {exact}");
+    }
+
+    proptest! {
+        #[test]
+        fn kernels_agree_with_f64(
+            pairs in prop::collection::vec((-64_i8..=64, -1.0_f32..1.0), 1..100)
+        ) {
+            let codes_of: Vec<i8> = pairs.iter().map(|pair| pair.0).collect();
+            let query: Vec<f32> = pairs.iter().map(|pair| pair.1).collect();
+            // Multiples of 1/64 are exact in binary16.
+            let row: Vec<f32> = codes_of.iter().map(|code| f32::from(*code) / 64.0).collect();
+            check(&row, &query, both(super::f32, &row, &query));
+            check(&row, &query, both(int8, &codes_of, &query) / 64.0);
+            let bits: Vec<u16> = row.iter().map(|a| crate::vectors::precision::narrowed(*a)).collect();
+            check(&row, &query, both(f16, &bits, &query));
+            check(&row, &row, codes(&codes_of, &codes_of) / 4096.0);
+        }
+    }
+
+    #[test]
+    fn bits_of_binary16_widen_as_the_standard_says() {
+        for (bits, number) in [
+            (0x0000, 0.0),
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x7bff, 65_504.0),
+            (0x0400, 2.0_f32.powi(-14)),
+            (0x0001, 2.0_f32.powi(-24)),
+            (0x83ff, -1_023.0 * 2.0_f32.powi(-24)),
+        ] {
+            assert_eq!(widened(bits).to_bits(), number.to_bits(), "{bits:#x}");
+        }
+    }
+}
