@@ -30,9 +30,10 @@ use crate::catalog::Server;
 use crate::sources::fields::Fields;
 use crate::sources::fields::Kind;
 use crate::sources::findings::Findings;
-use crate::sources::findings::shown;
 use crate::sources::records::Record;
 use crate::sources::records::Records;
+
+pub(crate) use crate::sources::findings::shown;
 
 pub use crate::sources::error::SourceError;
 pub use crate::sources::export::export;
@@ -66,21 +67,26 @@ pub struct Import {
 /// # Errors
 /// When nothing of the file can be taken over; see [`SourceError`].
 pub fn read(path: &Path, forced: Option<Format>) -> Result<Import, SourceError> {
-    let path_buf = || path.to_owned();
-    let bytes = fs_err::read(path).map_err(|source| SourceError::from_io(path_buf(), source))?;
-    let text = text::decode(&bytes)
-        .map_err(|source| SourceError::Encoding { path: path_buf(), source })?;
-    let (format, found) = import(&path.display().to_string(), &text, forced)?;
-    Ok(finish(format, found, &bytes))
+    let bytes =
+        fs_err::read(path).map_err(|source| SourceError::from_io(path.to_owned(), source))?;
+    parse(&path.display().to_string(), &bytes, forced)
 }
 
-/// Reads a text as [`read`] reads a file of that name.
+/// Reads bytes as [`read`] reads a file of that name.
 ///
 /// # Errors
-/// When nothing of the text can be taken over; see [`SourceError`].
-pub fn parse(source_name: &str, text: &str, forced: Option<Format>) -> Result<Import, SourceError> {
-    let (format, found) = import(source_name, text, forced)?;
-    Ok(finish(format, found, text.as_bytes()))
+/// When nothing of the bytes can be taken over; see [`SourceError`].
+pub fn parse(
+    source_name: &str,
+    bytes: impl AsRef<[u8]>,
+    forced: Option<Format>,
+) -> Result<Import, SourceError> {
+    let bytes = bytes.as_ref();
+    let path = || PathBuf::from(source_name);
+    let text =
+        text::decode(bytes).map_err(|source| SourceError::Encoding { path: path(), source })?;
+    let (format, found) = import(source_name, &text, forced)?;
+    Ok(finish(format, found, bytes))
 }
 
 fn finish(format: Format, found: Findings, bytes: &[u8]) -> Import {

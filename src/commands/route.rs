@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::embedder::Choice;
-use super::terminal::{print, print_json, remark, rendered, table};
+use super::terminal::{print, print_json, remark, rendered, shown_json, table};
 use super::{Outcome, embedder};
 use crate::catalog::clean_text;
 use crate::cli::DetailArg;
@@ -184,7 +184,7 @@ pub(super) fn matches_table(reply: &Reply, request: usize) -> Table {
 fn show_schemas(reply: &Reply, request: usize) -> anyhow::Result<()> {
     for one in reply.matches.iter().filter(|one| one.request == request) {
         if let Some(schema) = &one.input_schema {
-            print(&format!("\n{}\n{}", one.name, schema.get()))?;
+            print(&format!("\n{}\n{}", one.name, shown_json(schema.get())))?;
         }
     }
     Ok(())

@@ -88,9 +88,12 @@ pub(super) fn reports(
     let mut reports: Vec<RequestReport> =
         parsed.requests.iter().zip(texts).zip(judged).map(report).collect();
     if let Some(last) = reports.last_mut() {
-        let (n, most) = (parsed.left_out, request::MAX_REQUESTS);
-        let left_out = (n > 0)
-            .then(|| format!("{n} more requests were left out; at most {most} are answered"));
+        let most = request::MAX_REQUESTS;
+        let left_out = match parsed.left_out {
+            0 => None,
+            1 => Some(format!("1 more request was left out; at most {most} are answered")),
+            n => Some(format!("{n} more requests were left out; at most {most} are answered")),
+        };
         let own = last.note.take().into_iter();
         let notes: Vec<String> = own.chain(parsed.problems.clone()).chain(left_out).collect();
         last.note = (!notes.is_empty()).then(|| notes.join("; "));
