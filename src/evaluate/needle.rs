@@ -167,10 +167,10 @@ fn growing(smallest: usize, largest: usize) -> Vec<usize> {
     sizes
 }
 
-/// Down to a whole number; a hair's breadth below one counts as one.
+/// Down to a whole number; rounding errors below one do not count.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes of pools")]
 fn whole(number: f64) -> usize {
-    (number + 1e-9) as usize
+    (number + 1e-6) as usize
 }
 
 #[cfg(test)]

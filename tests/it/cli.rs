@@ -1,6 +1,7 @@
 //! The commands on the shell: what they print where, and how they end.
 
 mod build;
+mod evaluation;
 mod languages;
 mod models;
 mod names;
