@@ -27,7 +27,7 @@ pub struct Calibration {
 /// What a ranked list says about itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Signals {
-    /// Mean of s_tool and s_joint of the best tool, in [0, 1].
+    /// Mean of `s_tool` and `s_joint` of the best tool, in [0, 1].
     pub similarity: f32,
     /// Score of the best tool less that of the fourth, in [0, 1].
     pub margin: f32,

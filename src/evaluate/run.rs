@@ -193,14 +193,13 @@ fn question<'a>(
     Some(Question { suite, case, grades, answerable })
 }
 
-/// The same case after all that fulfils it, also in part, was taken out; only
-/// judges know all of that.
+/// The same case after all that fulfils it, also in part, was taken out.
 fn without_right<'a>(
     bench: &Bench,
     question: &Question<'a>,
     embedder: &Arc<dyn Embedder>,
 ) -> Result<Option<(Bench, Question<'a>)>, EvalError> {
-    if question.case.judged.is_none() || question.answerable != Answerable::Yes {
+    if !question.suite.removes || question.answerable != Answerable::Yes {
         return Ok(None);
     }
     let fulfils = question.grades.iter().filter(|(_, grade)| **grade >= 1);
@@ -230,6 +229,19 @@ fn ask_all(
         );
     }
     Ok(())
+}
+
+/// The place at which one arm finds a right tool of `case`.
+pub(super) fn rank_of(bench: &Bench, arm: &Arm, case: &Case) -> Result<Option<usize>, EvalError> {
+    let (Some(method), Some(ask)) = (arm.method, ask(case, arm.asks)) else {
+        return Ok(None);
+    };
+    let right: Vec<ToolId> = case.gold.iter().flat_map(|name| bench.find(name)).collect();
+    let deep = Options { method, top_k: DEPTH, detail: Detail::Names, ..Options::default() };
+    let failed = |source| EvalError::Route { id: case.id.clone(), source: Box::new(source) };
+    let routed = bench.router.route(&ask, &deep).map_err(failed)?;
+    let hits = routed.explained.first().map(|one| one.hits.as_slice()).unwrap_or_default();
+    Ok(hits.iter().position(|hit| right.contains(&hit.tool)).map(|place| place + 1))
 }
 
 fn ask(case: &Case, asks: Asks) -> Option<Ask> {

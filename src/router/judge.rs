@@ -65,7 +65,7 @@ fn signals(index: &Index, texts: &Texts, ranking: &Ranking) -> Result<Option<Sig
     let (Some(first), Some(tool_line)) = (ranking.hits.first(), &texts.tool) else {
         return Ok(None);
     };
-    let last = ranking.hits.iter().take(SIGNAL_HITS).last().unwrap_or(first);
+    let last = ranking.hits.iter().take(SIGNAL_HITS).next_back().unwrap_or(first);
     let name = words(&index.tool(first.tool)?.name);
     let joint = first.joint_score.unwrap_or(first.tool_score);
     Ok(Some(Signals {
