@@ -4,6 +4,8 @@ use std::path::Path;
 
 use toolscout::build::{self, Plan};
 use toolscout::embed::{BadVector, EmbedError, Embedder, Identity, UnitVector};
+use toolscout::index::Storage;
+use toolscout::vectors::Precision;
 
 const DIM: usize = 4;
 
@@ -53,11 +55,18 @@ impl Embedder for Tiny {
     }
 }
 
-/// Builds the index of two servers and three tools in `dir/index`.
-pub fn build(dir: &Path) {
+/// Builds the index of two servers and three tools in `dir/index`; one of
+/// codes has graphs of neighbours.
+pub fn build(dir: &Path, precision: Precision) {
     let source = dir.join("catalog.json");
     std::fs::write(&source, CATALOG).unwrap();
-    let plan =
-        Plan { sources: vec![(source, None)], dir: dir.join("index"), paper: true, remote: None };
+    let graphs_above = if precision == Precision::Int8 { 0 } else { 100 };
+    let plan = Plan {
+        sources: vec![(source, None)],
+        dir: dir.join("index"),
+        paper: true,
+        storage: Storage { precision, graphs_above },
+        remote: None,
+    };
     build::build(&plan, &Tiny::default(), &mut |_| ()).unwrap();
 }

@@ -9,59 +9,71 @@ use libfuzzer_sys::fuzz_target;
 use sha2::{Digest, Sha256};
 use toolscout::catalog::{ServerId, ToolId};
 use toolscout::index::{Index, Matrix};
-use toolscout::router::{Ask, Options, RankingMode, Router};
+use toolscout::router::{Ask, Method, Options, Router};
+use toolscout::vectors::Precision;
 use toolscout_fuzz::{Tiny, build};
 
-const FILES: [&str; 6] = [
+const FILES: [&str; 8] = [
     "gen-1/manifest.json",
     "gen-1/vectors.safetensors",
     "gen-1/catalog.jsonl",
     "gen-1/lexical.safetensors",
     "gen-1/surface.json",
+    "gen-1/neighbors.safetensors",
     "CURRENT",
+    "confidence.toml",
 ];
 
 struct World {
     _dir: tempfile::TempDir,
     index: PathBuf,
-    sound: [Vec<u8>; 6],
+    sound: [Option<Vec<u8>>; FILES.len()],
 }
 
-static WORLD: OnceLock<World> = OnceLock::new();
+static WORLDS: OnceLock<[World; 2]> = OnceLock::new();
 
 fuzz_target!(
     init: {
-        let dir = tempfile::tempdir().unwrap();
-        build(dir.path());
-        let index = dir.path().join("index");
-        let sound = FILES.map(|name| std::fs::read(index.join(name)).unwrap());
         // A panic that the crate catches is no finding; others end the run.
         std::panic::set_hook(Box::new(|_| ()));
-        drop(WORLD.set(World { _dir: dir, index, sound }));
+        drop(WORLDS.set([Precision::F32, Precision::Int8].map(World::new)));
     },
     |bytes: &[u8]| {
         let [file, how, rest @ ..] = bytes else { return };
-        let (world, file) = (WORLD.get().unwrap(), usize::from(*file) % FILES.len());
-        let damaged = if how % 2 == 0 { rest.to_vec() } else { patched(&world.sound[file], rest) };
-        world.put(file, &damaged);
+        let world = &WORLDS.get().unwrap()[usize::from(how / 2 % 2)];
+        let file = usize::from(*file) % FILES.len();
+        let sound = world.sound[file].as_deref();
+        let damaged = if how % 2 == 0 { rest.to_vec() } else { patched(sound, rest) };
+        world.put(file, Some(&damaged));
         read(&world.index);
-        world.put(file, &world.sound[file]);
+        world.put(file, sound);
     }
 );
 
 impl World {
+    fn new(precision: Precision) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        build(dir.path(), precision);
+        let index = dir.path().join("index");
+        let sound = FILES.map(|name| std::fs::read(index.join(name)).ok());
+        Self { _dir: dir, index, sound }
+    }
+
     /// Replaces a file, with the checksums that it needs to be believed.
-    fn put(&self, file: usize, bytes: &[u8]) {
-        std::fs::write(self.index.join(FILES[file]), bytes).unwrap();
-        let manifest = match file {
-            0 => bytes.to_vec(),
-            5 => return,
-            _ => {
-                let mut manifest: serde_json::Value =
-                    serde_json::from_slice(&self.sound[0]).unwrap();
-                let record = &mut manifest["files"][&FILES[file]["gen-1/".len()..]];
-                record["bytes"] = bytes.len().into();
-                record["sha256"] = sha256(bytes).into();
+    fn put(&self, file: usize, bytes: Option<&[u8]>) {
+        let path = self.index.join(FILES[file]);
+        let Some(bytes) = bytes else { return std::fs::remove_file(path).unwrap() };
+        std::fs::write(path, bytes).unwrap();
+        let manifest = match FILES[file].strip_prefix("gen-1/") {
+            None => return,
+            Some("manifest.json") => bytes.to_vec(),
+            Some(name) => {
+                let sound = self.sound[0].as_deref().unwrap();
+                let mut manifest: serde_json::Value = serde_json::from_slice(sound).unwrap();
+                if let Some(record) = manifest["files"].get_mut(name) {
+                    record["bytes"] = bytes.len().into();
+                    record["sha256"] = sha256(bytes).into();
+                }
                 serde_json::to_vec_pretty(&manifest).unwrap()
             }
         };
@@ -71,8 +83,11 @@ impl World {
 }
 
 /// `sound` with pieces replaced: place (two bytes), length (one), content.
-fn patched(sound: &[u8], mut patches: &[u8]) -> Vec<u8> {
-    let mut bytes = sound.to_vec();
+fn patched(sound: Option<&[u8]>, mut patches: &[u8]) -> Vec<u8> {
+    let mut bytes = sound.unwrap_or_default().to_vec();
+    if bytes.is_empty() {
+        return bytes;
+    }
     while let [high, low, length, rest @ ..] = patches {
         let place = usize::from(u16::from_be_bytes([*high, *low])) % bytes.len();
         let length = usize::from(*length).min(rest.len()).min(bytes.len() - place);
@@ -92,16 +107,17 @@ fn read(dir: &std::path::Path) {
     drop(Index::recorded(dir));
     let Ok((index, _)) = Index::open_sound(dir) else { return };
     drop(index.surface());
+    drop(index.calibration());
     for kind in Matrix::ALL {
-        drop(index.matrix(kind));
+        drop(index.rows(kind));
     }
     for id in (0..8).chain([u32::MAX]) {
         drop(index.server(ServerId(id)));
         drop(index.tool(ToolId(id)));
     }
     let Ok(router) = Router::new(Arc::new(index), Arc::new(Tiny::default())) else { return };
-    for ranking in [RankingMode::Scout, RankingMode::McpZero] {
-        let options = Options { ranking, max_bytes: Some(2_048), ..Options::default() };
+    for method in [Method::SCOUT, Method::MCP_ZERO] {
+        let options = Options { method, max_bytes: Some(2_048), ..Options::default() };
         for ask in asks() {
             drop(router.route(&ask, &options));
         }

@@ -8,6 +8,7 @@ use tokio::io::AsyncWrite;
 use tokio::runtime::Runtime;
 use toolscout::router::Options;
 use toolscout::serve::{Engine, session};
+use toolscout::vectors::Precision;
 use toolscout_fuzz::{Tiny, build};
 
 /// What a client of the older protocol says first.
@@ -29,7 +30,7 @@ static WORLD: OnceLock<World> = OnceLock::new();
 fuzz_target!(
     init: {
         let dir = tempfile::tempdir().unwrap();
-        build(dir.path());
+        build(dir.path(), Precision::F32);
         let loader = Box::new(|_: &_| Ok(Arc::new(Tiny::default()) as _));
         let engine = Arc::new(Engine::new(dir.path().join("index"), loader, Options::default()));
         engine.warm_up();

@@ -60,6 +60,11 @@ impl Index {
                 }
             }
         }
+        let n_tools = self.lexical().n_tools();
+        if n_tools != counts.tools {
+            let what = format!("words of {n_tools} tools, expected {}", counts.tools);
+            return Err(IndexError::Damaged { path: self.folder.join(LEXICAL), what });
+        }
         for (name, shape) in expected {
             let found = self.tensors.shape(&name);
             if found != Some(shape.as_slice()) {

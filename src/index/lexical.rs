@@ -95,6 +95,11 @@ impl Lexical {
         Ok(Self { path: path.to_owned(), searcher: reader.searcher(), field })
     }
 
+    /// How many tools it knows.
+    pub(super) fn n_tools(&self) -> usize {
+        self.searcher.segment_readers().iter().map(|segment| segment.max_doc() as usize).sum()
+    }
+
     /// The `n` best tools for the words of `text`, by BM25 (k1 1.2, b 0.75),
     /// best first; tools that share no word are absent.
     ///
@@ -107,7 +112,9 @@ impl Lexical {
         }
         let search = || self.searcher.search(&query, &TopDocs::with_limit(n).order_by_score());
         let hits = guarded(&self.path, || search().map_err(|error| self.failed(error)))?;
-        Ok(hits.into_iter().map(|(score, address)| (ToolId(address.doc_id), score)).collect())
+        let n_tools = self.n_tools();
+        let known = hits.into_iter().filter(|(_, address)| (address.doc_id as usize) < n_tools);
+        Ok(known.map(|(score, address)| (ToolId(address.doc_id), score)).collect())
     }
 
     /// BM25 of each of `tools` (ascending) for the words of `text`; 0 without

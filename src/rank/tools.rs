@@ -73,6 +73,7 @@ pub(super) fn in_pool(
     for hit in &mut hits {
         hit.score = weighted(hit, recipe);
     }
+    lift_vectorless(&mut hits, corpus);
     hits
 }
 
@@ -117,6 +118,7 @@ pub(super) fn flat(
         let sum = hit.tool_score + recipe.words * hit.word_score - penalty(hit, recipe);
         hit.score = sum.max(0.0) / (1.0 + recipe.words);
     }
+    lift_vectorless(&mut hits, corpus);
     hits
 }
 
@@ -159,6 +161,18 @@ fn weighted(hit: &Hit, recipe: &Recipe) -> f32 {
         + recipe.words * hit.word_score
         - penalty(hit, recipe);
     sum.max(0.0) / total
+}
+
+/// A tool whose text has no vector has only its words to be found by: they put
+/// it on the scale of the best hit, or any faint likeness would bury it.
+fn lift_vectorless(hits: &mut [Hit], corpus: &Corpus<'_>) {
+    let most = hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
+    for hit in hits {
+        let may_lack = hit.tool_score == 0.0 && hit.word_score > 0.0 && !hit.contradicts;
+        if may_lack && corpus.tool_text.norm(hit.tool.row()) == 0.0 {
+            hit.score = hit.score.max(most * hit.word_score);
+        }
+    }
 }
 
 fn penalty(hit: &Hit, recipe: &Recipe) -> f32 {

@@ -6,7 +6,7 @@ use tantivy::{DocSet, TERMINATED, Term};
 
 use super::Lexical;
 use super::terms::terms;
-use super::{IndexError, MAX_QUERY_TERMS};
+use super::{IndexError, MAX_QUERY_TERMS, guarded};
 use crate::catalog::ToolId;
 use tantivy::schema::IndexRecordOption;
 
@@ -21,6 +21,16 @@ impl Lexical {
     /// # Errors
     /// Fails when the file is damaged.
     pub fn coverage(
+        &self,
+        tool: ToolId,
+        name: &str,
+        tool_line: &str,
+        request: &str,
+    ) -> Result<f32, IndexError> {
+        guarded(&self.path, || self.coverage_of(tool, name, tool_line, request))
+    }
+
+    fn coverage_of(
         &self,
         tool: ToolId,
         name: &str,
