@@ -36,6 +36,7 @@ pub(super) fn run(config: &Config, command: &Eval) -> anyhow::Result<()> {
 
 fn run_sets(config: &Config, arguments: &EvalRun) -> anyhow::Result<()> {
     let gate = arguments.gate.as_deref().map(Gate::load).transpose()?;
+    evaluate::arms(&arguments.what.arm)?;
     let suites = match &arguments.requests {
         Some(requests) => vec![Suite::of_files(requests, &arguments.catalog)?],
         None => Suite::of_sets(&measure::sets(config, &arguments.what))?,

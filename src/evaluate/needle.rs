@@ -141,9 +141,10 @@ fn self_request(servers: &[Server], server: &str, tool: &str) -> Case {
     }
 }
 
-/// 1 … `n`, evenly on a logarithmic scale, whole, each once.
+/// 1 … `n`, evenly on a logarithmic scale, rounded, each once.
 fn sizes(n: usize) -> Vec<usize> {
-    let step = |i: u32| whole((float(n).ln() * f64::from(i) / f64::from(N_SIZES - 1)).exp());
+    let log = |i: u32| float(n).ln() * f64::from(i) / f64::from(N_SIZES - 1);
+    let step = |i: u32| whole(log(i).exp().round());
     let mut sizes: Vec<usize> = (0..N_SIZES).map(step).map(|size| size.clamp(1, n)).collect();
     sizes.dedup();
     sizes

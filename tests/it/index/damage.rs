@@ -280,7 +280,7 @@ fn wrong_dimensions_and_counts_are_refused_with_both_sides() {
     );
     check_refused(
         |manifest| manifest["counts"]["tools"] = 22.into(),
-        &["vectors.safetensors", "[22]", "[21]"],
+        &["lexical.safetensors", "21 tools", "expected 22"],
     );
 }
 
