@@ -266,6 +266,9 @@ pub struct EvalReport {
     /// Folder for the three files
     #[arg(long, default_value = "eval/reports", value_name = "DIR")]
     pub out: PathBuf,
+    /// Measure nothing, draw an earlier report.json again
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
 }
 
 /// `toolscout eval calibrate …`

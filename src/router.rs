@@ -1,6 +1,6 @@
 //! The whole online flow: text → parse → embed → rank → shape.
 //!
-//! Read [`Router::route`] first. Owns the order of the steps and the choices
+//! Read [`Router::answer`] first. Owns the order of the steps and the choices
 //! between them; each step lives in a room of its own.
 
 mod answer;
@@ -15,6 +15,9 @@ pub use method::{Method, Stages};
 
 use std::sync::Arc;
 
+use quick_cache::sync::Cache;
+
+use crate::catalog::RawJson;
 use crate::catalog::ServerId;
 use crate::confidence::Calibration;
 use crate::confidence::Signals;
@@ -25,6 +28,7 @@ use crate::rank::Pooled;
 use crate::rank::Ranking;
 use crate::reply::Cursor;
 use crate::reply::Detail;
+use crate::reply::Match;
 use crate::reply::Reply;
 use crate::reply::{self};
 use crate::request::Parsed;
@@ -38,7 +42,12 @@ pub struct Router {
     index: Arc<Index>,
     queries: Queries,
     calibration: Option<Calibration>,
+    answered: Cache<String, Arc<Routed>>,
 }
+
+/// Answers kept for repeated requests, and the longest one that is kept.
+const CACHED_ANSWERS: usize = 256;
+const CACHED_BYTES: usize = 32_768;
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +98,7 @@ impl Default for Options {
 }
 
 /// A reply and how it came about.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Routed {
     /// What the asker gets.
     pub reply: Reply,
@@ -98,7 +107,7 @@ pub struct Routed {
 }
 
 /// How one request was answered.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Explained {
     /// Text embedded for stage 1.
     pub server_text: Option<String>,
@@ -128,7 +137,8 @@ impl Router {
             tracing::warn!("the index was built with another runtime, {built}; here is {here}");
         }
         let calibration = index.calibration()?.or_else(|| embedder.calibration());
-        Ok(Self { index, queries: Queries::new(embedder), calibration })
+        let (queries, answered) = (Queries::new(embedder), Cache::new(CACHED_ANSWERS));
+        Ok(Self { index, queries, calibration, answered })
     }
 
     /// Answers every request of `ask`.
@@ -136,6 +146,18 @@ impl Router {
     /// # Errors
     /// Fails when `ask` holds no request, or nothing can be answered at all.
     pub fn route(&self, ask: &Ask, options: &Options) -> Result<Routed, RouteError> {
+        let key = format!("{ask:?} {options:?}");
+        if let Some(known) = self.answered.get(&key) {
+            return Ok(known.as_ref().clone());
+        }
+        let routed = self.answer(ask, options)?;
+        if key.len() + size(&routed.reply) <= CACHED_BYTES {
+            self.answered.insert(key, Arc::new(routed.clone()));
+        }
+        Ok(routed)
+    }
+
+    fn answer(&self, ask: &Ask, options: &Options) -> Result<Routed, RouteError> {
         let parsed = parse(ask)?;
         let texts = self.queries.texts(&parsed, &options.method);
         let vectors = self.queries.embed(&texts, &options.method)?;
@@ -183,6 +205,17 @@ fn parse(ask: &Ask) -> Result<Parsed, RouteError> {
             Ok(Parsed { requests: vec![one], problems: Vec::new(), left_out: 0 })
         }
     }
+}
+
+/// About how much memory a reply takes: what is long in it.
+fn size(reply: &Reply) -> usize {
+    let raw = |json: &Option<RawJson>| json.as_ref().map_or(0, |json| json.get().len());
+    let long = |one: &Match| {
+        one.description.as_ref().map_or(0, String::len)
+            + raw(&one.input_schema)
+            + raw(&one.annotations)
+    };
+    reply.matches.iter().map(long).sum()
 }
 
 fn explain(

@@ -33,11 +33,13 @@ pub(super) fn head(reply: &Reply, n: usize) -> String {
     }
     match request.confidence {
         Some(confidence) if request.abstained => {
-            let nearest = request.nearest.join(", ");
+            let nearest = match &request.nearest[..] {
+                [] => String::new(),
+                names => format!(" Nearest servers: {}.", names.join(", ")),
+            };
             let _infallible = writeln!(
                 text,
-                "No tool fits (confidence {confidence:.2}). Nearest servers: {nearest}. \
-Ask for the operation in other words or on another platform; if that finds nothing, there is none."
+                "No tool fits (confidence {confidence:.2}).{nearest} Ask for the operation in other words or on another platform; if that finds nothing, there is none."
             );
         }
         Some(confidence) if confidence < UNSURE => {

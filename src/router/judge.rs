@@ -1,8 +1,11 @@
 //! Rankings → how sure it is, and whether that is enough to answer.
 
+use super::answer::echo;
 use super::error::RouteError;
 use super::queries::{Texts, Vectors};
 use super::{Method, Options, Stages};
+use crate::catalog::clean_text;
+use crate::catalog::without_tags;
 use crate::catalog::words;
 use crate::confidence::Calibration;
 use crate::confidence::Signals;
@@ -83,7 +86,7 @@ fn nearest(index: &Index, ranking: &Ranking) -> Result<Vec<String>, IndexError> 
     let owners = ranking.hits.iter().map(|hit| hit.server);
     let mut names = Vec::new();
     for server in pooled.chain(owners) {
-        let name = index.server(server)?.name;
+        let name = echo(&without_tags(&clean_text(&index.server(server)?.name)));
         if !names.contains(&name) {
             names.push(name);
         }

@@ -425,14 +425,7 @@ fn scout_is_the_weighted_mean_of_its_parts() {
             let mean = sum.max(0.0) / 3.4;
             expected.push((tool_row, mean));
         }
-        // A tool without a vector stands by its words, on the scale of the best.
-        let best_mean = expected.iter().map(|(_, mean)| *mean).fold(0.0, f64::max);
-        for (tool_row, mean) in &mut expected {
-            let has_vector = problem.tool_text.row(*tool_row).iter().any(|x| *x != 0.0);
-            if !has_vector && *tool_row % 3 != 1 {
-                *mean = mean.max(best_mean * f64::from(scores[*tool_row]) / most);
-            }
-        }
+        lift_vectorless(&problem, &mut expected, |row| f64::from(scores[row]) / most);
         assert_eq!(found.hits.len(), expected.len());
         let mut last = f32::INFINITY;
         for hit in &found.hits {
@@ -440,6 +433,18 @@ fn scout_is_the_weighted_mean_of_its_parts() {
             assert!((f64::from(hit.score) - mean).abs() < TOLERANCE, "{hit:?}, expected {mean}");
             assert!(hit.score <= last, "{hit:?} after {last}");
             last = hit.score;
+        }
+    }
+}
+
+/// A tool without a vector that does not contradict stands by its words, on the
+/// scale of the best.
+fn lift_vectorless(problem: &Problem, expected: &mut [(usize, f64)], words: impl Fn(usize) -> f64) {
+    let best = expected.iter().map(|(_, mean)| *mean).fold(0.0, f64::max);
+    for (row, mean) in expected {
+        let has_vector = problem.tool_text.row(*row).iter().any(|x| *x != 0.0);
+        if !has_vector && *row % 3 != 1 {
+            *mean = mean.max(best * words(*row));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use plotters::coord::ranged1d::{KeyPointHint, Ranged};
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::Report;
 use crate::evaluate::calibrate::Calibrated;
@@ -195,7 +196,8 @@ fn rows(
         .x_label_area_size(44)
         .y_label_area_size(280)
         .build_cartesian_2d(range, Slots(n))?;
-    let name = |slot: &usize| bars.get(n - 1 - slot.min(&(n - 1))).map(|bar| bar.0.clone());
+    let middle = Pos::new(HPos::Left, VPos::Center);
+    let name = |at: &usize| bars.get((n - 1).saturating_sub(at / 2)).map(|bar| bar.0.clone());
     chart
         .configure_mesh()
         .disable_y_mesh()
@@ -203,22 +205,26 @@ fn rows(
         .x_desc(unit)
         .x_label_formatter(&|x| shown(*x))
         .y_labels(n)
-        .y_label_formatter(&|slot| name(slot).unwrap_or_default())
+        .y_label_formatter(&|at| name(at).unwrap_or_default())
         .label_style(font(14))
         .draw()?;
     for (row, (_, value)) in bars.iter().enumerate() {
-        let slot = n - 1 - row;
+        let low = 2 * (n - 1 - row);
         let colour = COLOURS[usize::from(*value < 0.0 || row % 2 == 0 && value > &1.0)];
-        let mut bar = Rectangle::new([(0.0, slot), (*value, slot + 1)], colour.filled());
+        let mut bar = Rectangle::new([(0.0, low), (*value, low + 2)], colour.filled());
         bar.set_margin(4, 4, 0, 0);
         chart.draw_series([bar])?;
-        let label = Text::new(format!(" {}", shown(*value)), (value.max(0.0), slot + 1), font(13));
+        let label = Text::new(
+            format!(" {}", shown(*value)),
+            (value.max(0.0), low + 1),
+            font(13).pos(middle),
+        );
         chart.draw_series([label])?;
     }
     Ok(())
 }
 
-/// Whole rows of a bar chart, labelled in their middle.
+/// Rows of a bar chart: two steps each, so that names stand in the middle.
 struct Slots(usize);
 
 impl Ranged for Slots {
@@ -228,16 +234,16 @@ impl Ranged for Slots {
     #[expect(clippy::cast_possible_truncation, reason = "pixels of a small picture")]
     fn map(&self, value: &usize, limit: (i32, i32)) -> i32 {
         let share = crate::evaluate::metrics::float(*value)
-            / crate::evaluate::metrics::float(self.0.max(1));
+            / crate::evaluate::metrics::float(2 * self.0.max(1));
         limit.0 + (share * f64::from(limit.1 - limit.0)) as i32
     }
 
     fn key_points<Hint: KeyPointHint>(&self, _hint: Hint) -> Vec<usize> {
-        (0..self.0).collect()
+        (0..self.0).map(|row| 2 * row + 1).collect()
     }
 
     fn range(&self) -> std::ops::Range<usize> {
-        0..self.0
+        0..2 * self.0
     }
 }
 
