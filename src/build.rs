@@ -23,6 +23,7 @@ use crate::index::Storage;
 use crate::index::ToolRecord;
 use crate::index::Written;
 use crate::index::{self};
+use crate::operation::Operation;
 use crate::sources::Format;
 use crate::sources::Import;
 use crate::sources::Merged;
@@ -198,10 +199,11 @@ fn draft(
         .flat_map(|(server, id)| std::iter::repeat_n(id, server.tools.len()))
         .collect();
     let mut exposed = exposed.into_iter();
-    let (mut tools, mut words) = (Vec::new(), Vec::new());
+    let (mut tools, mut words, mut tool_operation) = (Vec::new(), Vec::new(), Vec::new());
     let servers = merged.servers.iter().map(texts::server_record).collect();
     for server in merged.servers {
         for tool in server.tools {
+            tool_operation.push(Operation::of_tool(&tool.name, &tool.description).to_bits());
             words.push(format!("{} {}", server.name, tool_text(&tool)));
             tools.push(ToolRecord {
                 exposed: exposed.next().unwrap_or_default(),
@@ -219,6 +221,7 @@ fn draft(
         servers,
         tools,
         tool_server,
+        tool_operation,
         words,
         matrices: embedded.matrices,
         storage: plan.storage,

@@ -3,6 +3,10 @@
 //! Owns what every importer produces and every index is built from. Imports
 //! no other room, does no IO, and keeps foreign JSON as raw text.
 
+mod words;
+
+pub use words::words;
+
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};

@@ -48,6 +48,16 @@ fn level(text: &str) -> Result<String, BadLevel> {
     }
 }
 
+/// A number from 0 to 1.
+fn probability(text: &str) -> Result<f32, BadProbability> {
+    let number = text.parse::<f32>().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or(BadProbability)
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("use a number from 0 (always answer) to 1 (never)")]
+struct BadProbability;
+
 #[derive(Debug, thiserror::Error)]
 #[error("{source}; use error, warn, info or debug")]
 struct BadLevel {
@@ -204,6 +214,9 @@ pub struct Route {
     /// Names not to offer again
     #[arg(long, value_name = "NAME")]
     pub exclude: Vec<String>,
+    /// Confidence under which the answer is "no tool fits", 0 to 1 [default: that of the calibration]
+    #[arg(long, value_name = "P", value_parser = probability)]
+    pub floor: Option<f32>,
     /// Show every part of every score, and why each server was looked at
     #[arg(long)]
     pub explain: bool,
@@ -218,6 +231,9 @@ pub struct Serve {
     /// Which algorithm
     #[arg(long, value_enum, default_value_t = RankingArg::Scout, value_name = "NAME")]
     pub ranking: RankingArg,
+    /// Confidence under which the answer is "no tool fits", 0 to 1 [default: that of the calibration]
+    #[arg(long, value_name = "P", value_parser = probability)]
+    pub floor: Option<f32>,
     /// Where the model of the index answers.
     #[command(flatten)]
     pub place: EmbedPlace,
@@ -228,6 +244,65 @@ pub struct Serve {
 pub enum Eval {
     /// Run arms over sets of requests and print their figures
     Run(EvalRun),
+    /// The paper's grid: one tool among 1 to 2,797, asked for in its own words
+    Needle(EvalNeedle),
+    /// Get the public data sets by git; every file is checked by sha256
+    Fetch {
+        /// Sets of eval/datasets.toml [default: those with requests]
+        name: Vec<String>,
+        /// Folder to fill [default: `$TOOLSCOUT_HOME/eval/data`]
+        #[arg(long, value_name = "DIR")]
+        data: Option<PathBuf>,
+    },
+    /// Run everything and write report.json, report.md and report.html
+    Report(EvalReport),
+    /// Fit the confidence to requests of which it is known what fulfils them
+    Calibrate(EvalCalibrate),
+}
+
+/// `toolscout eval needle …`
+#[derive(Args, Debug)]
+pub struct EvalNeedle {
+    /// Arms [default: scout, mcp-zero]
+    #[arg(long, value_name = "NAME")]
+    pub arm: Vec<String>,
+    /// Folder with the public data [default: what `eval fetch` filled]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+}
+
+/// `toolscout eval report …`
+#[derive(Args, Debug)]
+pub struct EvalReport {
+    /// What is run.
+    #[command(flatten)]
+    pub what: EvalSets,
+    /// Folder for the three files
+    #[arg(long, default_value = "eval/reports", value_name = "DIR")]
+    pub out: PathBuf,
+    /// Measure nothing, draw an earlier report.json again
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+}
+
+/// `toolscout eval calibrate …`
+#[derive(Args, Debug)]
+pub struct EvalCalibrate {
+    /// What it is fitted to.
+    #[command(flatten)]
+    pub what: EvalSets,
+    /// Your own requests, as for `eval run`
+    #[arg(long, value_name = "FILE", requires = "catalog", conflicts_with_all = ["set", "pool"])]
+    pub requests: Option<PathBuf>,
+    /// Catalogues that your requests are asked of
+    #[arg(long, value_name = "SRC", num_args = 1.., requires = "requests")]
+    pub catalog: Vec<PathBuf>,
+    /// Share of the answerable requests that the floor must keep
+    #[arg(long, default_value = "0.98", value_name = "SHARE", value_parser = probability)]
+    pub keep: f32,
+    /// Keep the numbers beside the index, for `route` and `serve`
+    #[arg(long)]
+    pub write: bool,
 }
 
 /// `toolscout eval run …`

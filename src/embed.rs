@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Digest;
 use sha2::Sha256;
 
+use crate::confidence::Calibration;
 use crate::error::Fault;
 use crate::models::ModelError;
 
@@ -135,6 +136,11 @@ pub trait Embedder: Send + Sync {
 
     /// What they also depend on a little: runtime version and architecture.
     fn runtime(&self) -> &str;
+
+    /// How sure a ranking by this model can be, where that was measured.
+    fn calibration(&self) -> Option<Calibration> {
+        None
+    }
 
     /// One answer per text, in order; a text whose vector is unusable gets
     /// the reason and costs its neighbours nothing.

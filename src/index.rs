@@ -4,6 +4,7 @@
 //! can be read by any process while another rebuilds it. Must not know how
 //! texts are made or ranked.
 
+mod calibration;
 mod check;
 mod format;
 mod lexical;
@@ -178,6 +179,7 @@ mod tests {
                 tool("c", Some("{\n \"x\": 1 }")),
             ],
             tool_server: vec![1, 1, 1],
+            tool_operation: vec![0, 1, 8],
             words: vec!["one a".to_owned(), "one b".to_owned(), "one c".to_owned()],
             matrices: BTreeMap::from([
                 (Matrix::ServerDescription, servers.clone()),
@@ -229,6 +231,7 @@ mod tests {
         }
         assert!(index.rows(Matrix::ToolDescription).is_none());
         assert_eq!(index.tool_server(), draft.tool_server);
+        assert_eq!(index.tool_operation(), draft.tool_operation);
         assert_eq!(index.server(ServerId(1)).unwrap(), draft.servers[1]);
         assert_eq!(index.tool(ToolId(0)).unwrap().input_schema.unwrap().get(), SCHEMA);
         assert_eq!(index.tool(ToolId(2)).unwrap().input_schema.unwrap().get(), r#"{"x":1}"#);
@@ -325,6 +328,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut draft = draft();
         (draft.servers, draft.tools, draft.tool_server) = (Vec::new(), Vec::new(), Vec::new());
+        draft.tool_operation.clear();
         draft.words.clear();
         draft.absent.clear();
         for matrix in draft.matrices.values_mut() {

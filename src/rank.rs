@@ -30,8 +30,8 @@ pub struct Corpus<'a> {
     pub tool_text: Rows<'a>,
     /// Owner of each tool, `[n_tools]`, ascending.
     pub tool_server: &'a [u32],
-    /// Finds servers without a look at every row: rows of the first server
-    /// text, then of the second …; texts beyond `server_texts` are passed over.
+    /// Finds servers without a look at every row: rows of the first of
+    /// `server_texts`, then of the second …
     pub server_graph: Option<Graph<'a>>,
     /// Finds tools without a look at every row.
     pub tool_graph: Option<Graph<'a>>,
@@ -66,12 +66,18 @@ pub struct Words<'a> {
     pub score_of: &'a dyn Fn(&[ToolId]) -> Vec<f32>,
     /// Whether the request calls a server by its very name.
     pub is_named: &'a dyn Fn(ServerId) -> bool,
+    /// Whether a tool does something else than the request asks for.
+    pub contradicts: &'a dyn Fn(ToolId) -> bool,
 }
 
 impl Words<'_> {
     /// No opinion.
-    pub const NONE: Words<'static> =
-        Words { best: &[], score_of: &|tools| vec![0.0; tools.len()], is_named: &|_| false };
+    pub const NONE: Words<'static> = Words {
+        best: &[],
+        score_of: &|tools| vec![0.0; tools.len()],
+        is_named: &|_| false,
+        contradicts: &|_| false,
+    };
 }
 
 /// All knobs of a ranking.
@@ -91,6 +97,10 @@ pub struct Recipe {
     pub joint: f32,
     /// Weight of BM25, relative to the best tool's.
     pub words: f32,
+    /// The same where the request is plain words.
+    pub plain_words: f32,
+    /// What a tool that does something else loses, on the scale of the weights.
+    pub contradiction: f32,
 }
 
 /// The paper to the letter (MCP-Zero §3.2; matcher.py: `server_top_k` 5).
@@ -102,10 +112,12 @@ pub const MCP_ZERO: Recipe = Recipe {
     tool: 0.0,
     joint: 0.0,
     words: 0.0,
+    plain_words: 0.0,
+    contradiction: 0.0,
 };
 
-/// The recall-safe default. Unit weights and 0.3 for the words, as measured on
-/// the development sets; no weight was tuned finer than that.
+/// The recall-safe default. Unit weights for what vectors say; words and
+/// contradiction from the middle of a plateau on the development sets.
 pub const SCOUT: Recipe = Recipe {
     n_servers: 5,
     n_owner_tools: 20,
@@ -113,7 +125,9 @@ pub const SCOUT: Recipe = Recipe {
     dense: 1.0,
     tool: 1.0,
     joint: 1.0,
-    words: 0.3,
+    words: 0.4,
+    plain_words: 0.3,
+    contradiction: 0.15,
 };
 
 /// An order of tools and why these servers were looked at.

@@ -65,8 +65,15 @@ pub struct RequestReport {
     pub server: Option<String>,
     /// As understood.
     pub tool: Option<String>,
+    /// Calibrated probability that one of the returned tools fulfils the
+    /// request, in [0, 1]; absent where no calibration holds.
+    #[serde(serialize_with = "short_or_null", skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f32>,
     /// Whether the answer is "no tool fits".
     pub abstained: bool,
+    /// Names of the nearest servers, where it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nearest: Vec<String>,
     /// What the asker should know: a cut field, a bad block, requests left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,

@@ -154,9 +154,10 @@ fn tagged(blocks: &[Block<'_>]) -> Result<Parsed, RequestError> {
         }
     }
     if n_bad > MAX_REQUESTS {
-        let n_more = n_bad - MAX_REQUESTS;
-        let problem = format!("{n_more} more blocks hold no request");
-        parsed.problems.push(problem);
+        parsed.problems.push(match n_bad - MAX_REQUESTS {
+            1 => "1 more block holds no request".to_owned(),
+            n => format!("{n} more blocks hold no request"),
+        });
     }
     parsed.if_any()
 }

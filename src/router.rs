@@ -1,10 +1,11 @@
 //! The whole online flow: text → parse → embed → rank → shape.
 //!
-//! Read [`Router::route`] first. Owns the order of the steps and the choices
+//! Read `Router::answer` first. Owns the order of the steps and the choices
 //! between them; each step lives in a room of its own.
 
 mod answer;
 mod error;
+mod judge;
 mod method;
 mod queries;
 mod stages;
@@ -14,7 +15,12 @@ pub use method::{Method, Stages};
 
 use std::sync::Arc;
 
+use quick_cache::sync::Cache;
+
+use crate::catalog::RawJson;
 use crate::catalog::ServerId;
+use crate::confidence::Calibration;
+use crate::confidence::Signals;
 use crate::embed::Embedder;
 use crate::index::Index;
 use crate::rank::Hit;
@@ -22,18 +28,26 @@ use crate::rank::Pooled;
 use crate::rank::Ranking;
 use crate::reply::Cursor;
 use crate::reply::Detail;
+use crate::reply::Match;
 use crate::reply::Reply;
 use crate::reply::{self};
 use crate::request::Parsed;
 use crate::request::{self};
 
+use judge::Judgement;
 use queries::{Queries, Texts};
 
 /// Finds tools in one index with one embedder; cheap to share between threads.
 pub struct Router {
     index: Arc<Index>,
     queries: Queries,
+    calibration: Option<Calibration>,
+    answered: Cache<String, Arc<Routed>>,
 }
+
+/// Answers kept for repeated requests, and the longest one that is kept.
+const CACHED_ANSWERS: usize = 256;
+const CACHED_BYTES: usize = 32_768;
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +78,9 @@ pub struct Options {
     pub exclude: Vec<String>,
     /// Where an earlier, cut reply goes on.
     pub cursor: Option<String>,
+    /// Confidence under which the answer is "no tool fits", in [0, 1]; that of
+    /// the calibration by default.
+    pub floor: Option<f32>,
 }
 
 impl Default for Options {
@@ -75,12 +92,13 @@ impl Default for Options {
             max_bytes: None,
             exclude: Vec::new(),
             cursor: None,
+            floor: None,
         }
     }
 }
 
 /// A reply and how it came about.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Routed {
     /// What the asker gets.
     pub reply: Reply,
@@ -89,7 +107,7 @@ pub struct Routed {
 }
 
 /// How one request was answered.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Explained {
     /// Text embedded for stage 1.
     pub server_text: Option<String>,
@@ -101,6 +119,10 @@ pub struct Explained {
     pub pool: Vec<Pooled>,
     /// The best tools with every part of their scores.
     pub hits: Vec<Hit>,
+    /// What the confidence follows from, where there is one.
+    pub signals: Option<Signals>,
+    /// Probability that one of the first tools fulfils the request.
+    pub confidence: Option<f32>,
 }
 
 impl Router {
@@ -114,7 +136,9 @@ impl Router {
         if built != here {
             tracing::warn!("the index was built with another runtime, {built}; here is {here}");
         }
-        Ok(Self { index, queries: Queries::new(embedder) })
+        let calibration = index.calibration()?.or_else(|| embedder.calibration());
+        let (queries, answered) = (Queries::new(embedder), Cache::new(CACHED_ANSWERS));
+        Ok(Self { index, queries, calibration, answered })
     }
 
     /// Answers every request of `ask`.
@@ -122,15 +146,29 @@ impl Router {
     /// # Errors
     /// Fails when `ask` holds no request, or nothing can be answered at all.
     pub fn route(&self, ask: &Ask, options: &Options) -> Result<Routed, RouteError> {
+        let key = format!("{ask:?} {options:?}");
+        if let Some(known) = self.answered.get(&key) {
+            return Ok(known.as_ref().clone());
+        }
+        let routed = self.answer(ask, options)?;
+        if key.len() + size(&routed.reply) <= CACHED_BYTES {
+            self.answered.insert(key, Arc::new(routed.clone()));
+        }
+        Ok(routed)
+    }
+
+    fn answer(&self, ask: &Ask, options: &Options) -> Result<Routed, RouteError> {
         let parsed = parse(ask)?;
         let texts = self.queries.texts(&parsed, &options.method);
         let vectors = self.queries.embed(&texts, &options.method)?;
         let rankings = stages::rank_all(&self.index, &texts, &vectors, options)?;
-        let matches = answer::matches(&self.index, &rankings, options)?;
-        let reports = answer::reports(&parsed, &texts, &vectors, options);
+        let context = (self.calibration.as_ref(), options);
+        let judged = judge::judge_all(&self.index, &texts, &vectors, &rankings, context)?;
+        let matches = answer::matches(&self.index, &rankings, &judged, options)?;
+        let reports = answer::reports(&parsed, &texts, &vectors, &judged, options);
         let start = self.cursor(ask, options)?;
         let reply = reply::page(reports, matches, options.detail, options.max_bytes, start)?;
-        Ok(Routed { reply, explained: explain(texts, rankings) })
+        Ok(Routed { reply, explained: explain(texts, rankings, judged, options) })
     }
 
     /// The index it answers from.
@@ -151,7 +189,9 @@ impl Router {
     /// which matches there are.
     fn cursor(&self, ask: &Ask, options: &Options) -> Result<Cursor, RouteError> {
         let (k, method, exclude) = (options.top_k, &options.method, &options.exclude);
-        let decided = format!("{} {ask:?} {method:?} {k} {exclude:?}", self.index.digest());
+        let floor = options.floor;
+        let decided =
+            format!("{} {ask:?} {method:?} {k} {exclude:?} {floor:?}", self.index.digest());
         let start = Cursor::start(self.index.manifest().generation, &decided);
         Ok(start.resume(options.cursor.as_deref())?)
     }
@@ -167,13 +207,32 @@ fn parse(ask: &Ask) -> Result<Parsed, RouteError> {
     }
 }
 
-fn explain(texts: Vec<Texts>, rankings: Vec<Ranking>) -> Vec<Explained> {
-    let one = |(texts, ranking): (Texts, Ranking)| Explained {
+/// About how much memory a reply takes: what is long in it.
+fn size(reply: &Reply) -> usize {
+    let raw = |json: &Option<RawJson>| json.as_ref().map_or(0, |json| json.get().len());
+    let long = |one: &Match| {
+        one.description.as_ref().map_or(0, String::len)
+            + raw(&one.input_schema)
+            + raw(&one.annotations)
+    };
+    reply.matches.iter().map(long).sum()
+}
+
+fn explain(
+    texts: Vec<Texts>,
+    rankings: Vec<Ranking>,
+    judged: Vec<Judgement>,
+    options: &Options,
+) -> Vec<Explained> {
+    let n_asked = options.top_k + options.exclude.len();
+    let one = |((texts, ranking), judgement): ((Texts, Ranking), Judgement)| Explained {
         server_text: texts.server,
         tool_text: texts.tool,
         joint_text: texts.joint,
         pool: ranking.pool,
-        hits: ranking.hits,
+        hits: ranking.hits.into_iter().take(n_asked).collect(),
+        signals: judgement.signals,
+        confidence: judgement.confidence,
     };
-    texts.into_iter().zip(rankings).map(one).collect()
+    texts.into_iter().zip(rankings).zip(judged).map(one).collect()
 }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use discovery::Discovery;
 use stdio::Lines;
@@ -38,6 +39,18 @@ pub enum ServeError {
 /// Fails when the client speaks no MCP.
 pub async fn stdio(engine: Arc<Engine>) -> Result<(), ServeError> {
     let (reader, writer) = rmcp::transport::stdio_pipes();
+    session(engine, reader, writer).await
+}
+
+/// Serves one client on a pair of byte streams until `reader` ends.
+///
+/// # Errors
+/// As [`stdio`].
+pub async fn session<R, W>(engine: Arc<Engine>, reader: R, writer: W) -> Result<(), ServeError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
     let lines = Lines::new(reader, writer);
     let service = Discovery::new(engine).serve(lines).await;
     let running = match service {

@@ -39,11 +39,12 @@ use crate::catalog::Server;
 use crate::sources::fields::Fields;
 use crate::sources::fields::Kind;
 use crate::sources::findings::Findings;
-use crate::sources::findings::shown;
 use crate::sources::folder::Part;
 use crate::sources::reader::Reader;
 use crate::sources::records::Record;
 use crate::sources::records::Records;
+
+pub(crate) use crate::sources::findings::shown;
 
 pub use crate::sources::error::SourceError;
 pub use crate::sources::export::export;
@@ -90,14 +91,18 @@ pub fn read(path: &Path, forced: Option<Format>) -> Result<Import, SourceError> 
     Ok(finish(format, found, reader))
 }
 
-/// Reads a text as [`read`] reads a file of that name.
+/// Reads bytes as [`read`] reads a file of that name.
 ///
 /// # Errors
-/// When nothing of the text can be taken over; see [`SourceError`].
-pub fn parse(source_name: &str, text: &str, forced: Option<Format>) -> Result<Import, SourceError> {
-    let (format, found) = import(source_name, text, forced)?;
+/// When nothing of the bytes can be taken over; see [`SourceError`].
+pub fn parse(
+    source_name: &str,
+    bytes: impl AsRef<[u8]>,
+    forced: Option<Format>,
+) -> Result<Import, SourceError> {
     let mut reader = Reader::default();
-    reader.count(text.as_bytes());
+    let text = reader.decoded(Path::new(source_name), bytes.as_ref())?;
+    let (format, found) = import(source_name, &text, forced)?;
     Ok(finish(format, found, reader))
 }
 

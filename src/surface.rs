@@ -105,7 +105,7 @@ pub fn tool_entry(description: &str) -> Value {
 #[must_use]
 pub fn system_prompt(surface: &Surface) -> String {
     format!(
-        "You can use {} tools of {} servers, but none of them is shown to you in advance. \
+        "You can use {} of {}, but none of them is shown to you in advance. \
 Work through the task step by step. As soon as a step needs a capability that you do not have, \
 do not guess and do not give up: say what you need in this form, one block for each capability:\n\
 \n\
@@ -117,8 +117,8 @@ tool: the operation and its target, such as create an issue in a repository\n\
 Pass the block as `request` to the tool `{TOOL_NAME}`; it returns the tools that fit, with their \
 schemas. If none fits, say it in other words, or pass the names already seen as `exclude`. \
 If no tool fits in the end, tell the user so.",
-        thousands(surface.n_tools),
-        thousands(surface.n_servers)
+        counted(surface.n_tools, "tool"),
+        counted(surface.n_servers, "server")
     )
 }
 
@@ -144,10 +144,7 @@ fn covers(n_servers: usize, n_tools: usize, examples: &[String]) -> String {
     if n_tools == 0 && n_servers == 0 {
         return "Finds MCP tools.".to_owned();
     }
-    let of = match n_servers {
-        1 => "1 server".to_owned(),
-        n => format!("{} servers", thousands(n)),
-    };
+    let of = counted(n_servers, "server");
     let such = if examples.len() < n_servers { ", such as " } else { ": " };
     format!("Finds tools among {} of {of}{such}{}.", thousands(n_tools), examples.join(", "))
 }
@@ -163,6 +160,12 @@ pub fn thousands(n: usize) -> String {
         .filter_map(|group| std::str::from_utf8(group).ok())
         .collect();
     groups.join(",")
+}
+
+/// `1 server`, `1,234 servers`: a noun that takes an `s`.
+#[must_use]
+pub fn counted(n: usize, noun: &str) -> String {
+    format!("{} {noun}{}", thousands(n), if n == 1 { "" } else { "s" })
 }
 
 /// Names of servers that together stand for the index: greedy facility
@@ -238,6 +241,12 @@ mod tests {
         for (n, expected) in [(0, "0"), (999, "999"), (2797, "2,797"), (1_000_000, "1,000,000")] {
             assert_eq!(thousands(n), expected);
         }
+    }
+
+    #[test]
+    fn one_thing_is_no_things() {
+        let said = [0, 1, 2, 2_797].map(|n| counted(n, "tool"));
+        assert_eq!(said, ["0 tools", "1 tool", "2 tools", "2,797 tools"]);
     }
 
     #[test]

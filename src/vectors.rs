@@ -15,14 +15,14 @@ use std::ops::Range;
 /// A matrix of unit vectors, `[n_rows × dim]`; an absent vector is a zero row.
 ///
 /// A cosine is a dot product, in [-1, 1]; with a zero row it is 0.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rows<'a> {
     dim: usize,
     numbers: Numbers<'a>,
 }
 
 /// The numbers of a matrix, row after row.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Numbers<'a> {
     /// As the model gave them.
     F32(&'a [f32]),

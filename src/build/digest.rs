@@ -5,6 +5,7 @@
 
 use crate::catalog::Server;
 use crate::catalog::Tool;
+use crate::catalog::words;
 
 /// Characters of purpose and of tool names in a digest; together about half
 /// of what a 512-token model reads.
@@ -45,40 +46,15 @@ pub fn tool_text(tool: &Tool) -> String {
         text.push_str(": ");
         text.push_str(&tool.description);
     }
-    let parameters = tool.parameter_names();
+    let mut parameters = tool.parameter_names();
+    // An object has no order: equal schemas must give equal texts.
+    parameters.sort_unstable();
     if !parameters.is_empty() {
         let parameters: Vec<String> = parameters.iter().map(|name| words(name)).collect();
         text.push_str(". Parameters: ");
         text.push_str(&parameters.join(", "));
     }
     text
-}
-
-/// A name in words: `createIssue`, `create_issue` and `create-issue` are all
-/// `create issue`; runs of capitals and digits stay together.
-#[must_use]
-pub(super) fn words(name: &str) -> String {
-    let chars: Vec<char> = name.chars().collect();
-    let mut words = String::with_capacity(name.len() + 8);
-    for (i, &c) in chars.iter().enumerate() {
-        if matches!(c, '_' | '-' | '.' | '/' | ':') || c.is_whitespace() {
-            if !words.ends_with(' ') && !words.is_empty() {
-                words.push(' ');
-            }
-            continue;
-        }
-        let before = i.checked_sub(1).map(|i| chars[i]);
-        let after = chars.get(i + 1);
-        let starts_word = c.is_uppercase()
-            && before.is_some_and(|b| {
-                b.is_lowercase() || (b.is_uppercase() && after.is_some_and(|a| a.is_lowercase()))
-            });
-        if starts_word && !words.ends_with(' ') {
-            words.push(' ');
-        }
-        words.push(c);
-    }
-    words.trim_end().to_owned()
 }
 
 fn first_chars(text: &str, n: usize) -> String {

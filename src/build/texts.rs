@@ -14,6 +14,7 @@ use crate::embed::UnitVector;
 use crate::index::Absent;
 use crate::index::Matrix;
 use crate::index::ServerRecord;
+use crate::sources::shown;
 
 /// Texts per call of the embedder: the step of the progress bar, and what a
 /// killed build loses at most.
@@ -51,8 +52,8 @@ pub(super) fn embed(
                 }
                 Some(Err(bad)) => {
                     absent.bad_vector += 1;
-                    let name = kind.name();
-                    embedded.warnings.push(format!("row {row} of `{name}` has no vector: {bad}"));
+                    let (who, name) = (owner(servers, *kind, row), kind.name());
+                    embedded.warnings.push(format!("{who}: `{name}` has no vector: {bad}"));
                 }
                 None => absent.no_text += 1,
             }
@@ -63,6 +64,22 @@ pub(super) fn embed(
         }
     }
     Ok(embedded)
+}
+
+/// Whose text a row is of.
+fn owner(servers: &[Server], kind: Matrix, mut row: usize) -> String {
+    if !kind.is_of_tools() {
+        return format!("server `{}`", shown(&servers[row].name));
+    }
+    for server in servers {
+        match server.tools.get(row) {
+            Some(tool) => {
+                return format!("server `{}`, tool `{}`", shown(&server.name), shown(&tool.name));
+            }
+            None => row -= server.tools.len(),
+        }
+    }
+    format!("row {row} beyond the last tool")
 }
 
 pub(super) fn server_record(server: &Server) -> ServerRecord {

@@ -63,6 +63,15 @@ impl Choice {
 
 /// Loads an embedder, with the cache before it.
 pub(super) fn load(config: &Config, choice: &Choice) -> anyhow::Result<Arc<dyn Embedder>> {
+    load_within(config, choice, Limits::default())
+}
+
+/// The same, with other limits for a remote one.
+pub(super) fn load_within(
+    config: &Config,
+    choice: &Choice,
+    limits: Limits,
+) -> anyhow::Result<Arc<dyn Embedder>> {
     let cache = &config.cache;
     Ok(match choice {
         Choice::StandIn => Arc::new(CachedEmbedder::new(StandInEmbedder::default(), cache)),
@@ -74,7 +83,7 @@ pub(super) fn load(config: &Config, choice: &Choice) -> anyhow::Result<Arc<dyn E
         }
         Choice::Remote(remote, dim) => {
             let key = remote.key_env.as_deref().and_then(config::secret);
-            let embedder = RemoteEmbedder::load(remote, *dim, key.as_ref(), Limits::default())?;
+            let embedder = RemoteEmbedder::load(remote, *dim, key.as_ref(), limits)?;
             Arc::new(CachedEmbedder::new(embedder, cache))
         }
     })

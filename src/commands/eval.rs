@@ -1,52 +1,54 @@
-//! `toolscout eval`: sets and arms → figures on the terminal, or as JSON.
+//! `toolscout eval`: sets and arms → figures on the terminal, as JSON, as a page.
+
+mod calibrate;
+mod figures;
+mod measure;
+mod report;
 
 use std::io::Write;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use indicatif::ProgressBar;
 
-use super::embedder::Choice;
-use super::terminal::{print, print_json, rendered, table};
-use super::{embedder, progress};
+use super::progress;
+use super::terminal::{print, print_json, remark, rendered, table};
 use crate::cli::Eval;
+use crate::cli::EvalNeedle;
 use crate::cli::EvalRun;
-use crate::cli::EvalSets;
-use crate::cli::LabelsArg;
 use crate::config::Config;
-use crate::embed::Embedder;
-use crate::evaluate::Event;
+use crate::evaluate::Fetched;
 use crate::evaluate::Gate;
-use crate::evaluate::Labels;
 use crate::evaluate::Outcome;
-use crate::evaluate::Results;
-use crate::evaluate::Run;
-use crate::evaluate::SetChoice;
+use crate::evaluate::Point;
+use crate::evaluate::Registry;
 use crate::evaluate::Suite;
 use crate::evaluate::{self};
-use crate::models;
 
 pub(super) fn run(config: &Config, command: &Eval) -> anyhow::Result<()> {
     match command {
         Eval::Run(arguments) => run_sets(config, arguments),
+        Eval::Needle(arguments) => needle(config, arguments),
+        Eval::Fetch { name, data } => fetch(config, name, data.as_ref()),
+        Eval::Report(arguments) => report::run(config, arguments),
+        Eval::Calibrate(arguments) => calibrate::run(config, arguments),
     }
 }
 
 fn run_sets(config: &Config, arguments: &EvalRun) -> anyhow::Result<()> {
     let gate = arguments.gate.as_deref().map(Gate::load).transpose()?;
+    evaluate::arms(&arguments.what.arm)?;
     let suites = match &arguments.requests {
         Some(requests) => vec![Suite::of_files(requests, &arguments.catalog)?],
-        None => Suite::of_sets(&sets(config, &arguments.what))?,
+        None => Suite::of_sets(&measure::sets(config, &arguments.what))?,
     };
-    let (results, outcomes) = measure(config, &arguments.what, &suites)?;
+    let (results, outcomes) = measure::all(config, &arguments.what, &suites)?;
     if let Some(path) = &arguments.outcomes {
         write_outcomes(path, &outcomes)?;
     }
     if config.json {
         print_json(&results)?;
     } else {
-        print(&figures(&results))?;
+        print(&figures::table_of(&results))?;
     }
     let missed = gate.map(|gate| gate.missed(&results)).unwrap_or_default();
     if !missed.is_empty() {
@@ -54,52 +56,6 @@ fn run_sets(config: &Config, arguments: &EvalRun) -> anyhow::Result<()> {
         bail!("the gate is closed; figures missed: {}{}", missed.len(), list.concat());
     }
     Ok(())
-}
-
-fn sets(config: &Config, what: &EvalSets) -> SetChoice {
-    SetChoice {
-        sets: what.set.clone(),
-        pools: what.pool.clone(),
-        data: what.data.clone().unwrap_or_else(|| config.data.clone()),
-    }
-}
-
-/// Runs every suite with every arm, behind a progress bar.
-fn measure(
-    config: &Config,
-    what: &EvalSets,
-    suites: &[Suite],
-) -> anyhow::Result<(Results, Vec<Outcome>)> {
-    let arms = evaluate::arms(&what.arm)?;
-    let labels = match what.labels {
-        LabelsArg::Judged => Labels::Judged,
-        LabelsArg::Original => Labels::Original,
-    };
-    let embedder = model(config, what.model.as_deref())?;
-    let mut results = Results::new(embedder.identity());
-    let mut outcomes = Vec::new();
-    for suite in suites {
-        let name = format!("{}@{}", suite.set, suite.pool);
-        let mut bars: [Option<ProgressBar>; 2] = [None, None];
-        let (runs, more) = evaluate::run(suite, &arms, labels, &embedder, &mut |event| {
-            let (step, what, done, total) = match event {
-                Event::Building { done, total } => (0, "embedding", done, total),
-                Event::Ran { done, total } => (1, "cases", done, total),
-            };
-            let what = || format!("{name}: {what}");
-            bars[step]
-                .get_or_insert_with(|| progress::counting(config, &what(), total as u64))
-                .set_position(done as u64);
-        })?;
-        bars.iter().flatten().for_each(ProgressBar::finish_and_clear);
-        results.add(runs);
-        outcomes.extend(more);
-    }
-    Ok((results, outcomes))
-}
-
-fn model(config: &Config, name: Option<&str>) -> anyhow::Result<Arc<dyn Embedder>> {
-    embedder::load(config, &Choice::local(name.unwrap_or(models::default_model())))
 }
 
 fn write_outcomes(path: &Path, outcomes: &[Outcome]) -> anyhow::Result<()> {
@@ -112,35 +68,48 @@ fn write_outcomes(path: &Path, outcomes: &[Outcome]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One line per set, pool and arm; rates in per cent.
-fn figures(results: &Results) -> String {
-    let head = ["set", "pool", "arm", "n", "top-1", "top-3", "top-5", "mrr", "auc", "tokens", "ms"];
-    let mut table = table(&head, &[3, 4, 5, 6, 7, 8, 9, 10]);
-    for run in &results.runs {
-        table.add_row(row(run));
+fn needle(config: &Config, arguments: &EvalNeedle) -> anyhow::Result<()> {
+    let default = || ["scout", "mcp-zero"].map(str::to_owned).to_vec();
+    let names = if arguments.arm.is_empty() { default() } else { arguments.arm.clone() };
+    let arms = evaluate::arms(&names)?;
+    let points = measure::needle(config, &arms, &measure::data(config, arguments.data.as_ref()))?;
+    if config.json {
+        return print_json(&points);
     }
-    rendered(&table)
+    let mut rows = table(&["arm", "points", "first place, %", "first five, %"], &[1, 2, 3]);
+    for arm in &arms {
+        let own: Vec<&Point> = points.iter().filter(|point| point.arm == arm.name).collect();
+        let within = |k| own.iter().filter(|one| one.rank.is_some_and(|rank| rank <= k)).count();
+        let percent = |k| format!("{:.1}", figures::percent(within(k), own.len()));
+        rows.add_row([arm.name.to_owned(), own.len().to_string(), percent(1), percent(5)]);
+    }
+    print(&rendered(&rows))
 }
 
-fn row(run: &Run) -> Vec<String> {
-    let percent =
-        |rate: Option<f64>| rate.map_or_else(String::new, |r| format!("{:.1}", 100.0 * r));
-    let rates = run.rates.as_ref();
-    let tokens = match run.tokens.reply_mean {
-        Some(mean) => format!("{mean:.0}"),
-        None => run.tokens.all_schemas.to_string(),
+/// Gets what can be got; what cannot is said at the end.
+fn fetch(config: &Config, names: &[String], data: Option<&PathBuf>) -> anyhow::Result<()> {
+    let (registry, data) = (Registry::load()?, measure::data(config, data));
+    let sets: Vec<_> = match names {
+        [] => registry.sets.iter().filter(|set| set.default).collect(),
+        names => names.iter().map(|name| registry.set(name)).collect::<Result<_, _>>()?,
     };
-    vec![
-        run.set.clone(),
-        run.pool.clone(),
-        run.arm.clone(),
-        run.n.to_string(),
-        percent(rates.map(|rates| rates.top1)),
-        percent(rates.map(|rates| rates.top3)),
-        percent(rates.map(|rates| rates.top5)),
-        percent(rates.map(|rates| rates.mrr)),
-        percent(run.abstain.as_ref().and_then(|abstain| abstain.auc)),
-        tokens,
-        run.latency_ms.as_ref().map_or_else(String::new, |latency| format!("{:.2}", latency.p50)),
-    ]
+    let mut files: Vec<&str> = sets.iter().flat_map(|set| set.files()).collect();
+    files.sort_unstable();
+    files.dedup();
+    let mut failed = Vec::new();
+    for name in files {
+        let file = registry.file(name)?;
+        let bar = progress::bytes(config, name, None);
+        let outcome = evaluate::fetch(file, &data);
+        bar.finish_and_clear();
+        match outcome {
+            Ok(Fetched::New) => remark(config, &format!("fetched {name} ({})", file.licence)),
+            Ok(Fetched::AlreadyThere) => remark(config, &format!("{name} is there")),
+            Err(error) => failed.push(format!("\n  {error}")),
+        }
+    }
+    if !failed.is_empty() {
+        bail!("files missing: {}{}", failed.len(), failed.concat());
+    }
+    Ok(())
 }

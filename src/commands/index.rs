@@ -22,6 +22,7 @@ use crate::index::Neighbors;
 use crate::index::Storage;
 use crate::index::Written;
 use crate::models;
+use crate::surface::counted;
 use crate::surface::thousands;
 use crate::vectors::Precision;
 
@@ -93,12 +94,9 @@ pub(super) fn build(
         }
         Event::Read(path, import) => {
             let n_tools: usize = import.servers.iter().map(|server| server.tools.len()).sum();
-            let n_servers = import.servers.len();
-            let path = path.display();
-            remark(
-                config,
-                &format!("{path}: {}, {n_servers} servers, {n_tools} tools", import.format),
-            );
+            let (path, format) = (path.display(), import.format);
+            let servers = counted(import.servers.len(), "server");
+            remark(config, &format!("{path}: {format}, {servers}, {}", counted(n_tools, "tool")));
         }
         Event::Embedded { done, total } => {
             let bar =
@@ -131,12 +129,12 @@ fn build_and_report(config: &Config, plan: &Plan, choice: &Choice) -> anyhow::Re
         Written::Unchanged(generation) => format!("nothing changed, generation {generation} stays"),
     };
     print(&format!(
-        "{state}: {} servers, {} tools, {} rejected, {} warnings; {} texts with {} in {:.1} s → {}",
-        thousands(manifest.counts.servers),
-        thousands(manifest.counts.tools),
-        manifest.rejected.len(),
-        manifest.warnings.len(),
-        thousands(outcome.n_texts),
+        "{state}: {}, {}, {} rejected, {}; {} with {} in {:.1} s → {}",
+        counted(manifest.counts.servers, "server"),
+        counted(manifest.counts.tools, "tool"),
+        thousands(manifest.rejected.len()),
+        counted(manifest.warnings.len(), "warning"),
+        counted(outcome.n_texts, "text"),
         manifest.embedder.model,
         start.elapsed().as_secs_f64(),
         plan.dir.display(),

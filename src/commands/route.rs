@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::embedder::Choice;
-use super::terminal::{print, print_json, remark, rendered, table};
+use super::terminal::{print, print_json, remark, rendered, shown_json, table};
 use super::{Outcome, embedder};
 use crate::catalog::clean_text;
 use crate::cli::DetailArg;
@@ -20,6 +20,7 @@ use crate::rank::Pooled;
 use crate::rank::Reason;
 use crate::reply::Detail;
 use crate::reply::Reply;
+use crate::reply::RequestReport;
 use crate::router::Ask;
 use crate::router::Explained;
 use crate::router::Options;
@@ -71,6 +72,7 @@ fn options(config: &Config, arguments: &Route) -> Options {
         top_k: usize::from(arguments.k),
         detail,
         exclude: arguments.exclude.clone(),
+        floor: arguments.floor,
         ..Options::default()
     }
 }
@@ -109,12 +111,15 @@ fn explained_json(router: &Router, one: &Explained) -> anyhow::Result<serde_json
             "tool_score": hit.tool_score,
             "joint_score": hit.joint_score,
             "word_score": hit.word_score,
+            "contradicts": hit.contradicts,
         }))
     });
     Ok(json!({
         "server_text": one.server_text,
         "tool_text": one.tool_text,
         "joint_text": one.joint_text,
+        "confidence": one.confidence,
+        "signals": one.signals,
         "pool": pool.collect::<anyhow::Result<Vec<_>>>()?,
         "scores": scores.collect::<anyhow::Result<Vec<_>>>()?,
     }))
@@ -129,16 +134,30 @@ fn show(router: &Router, routed: &Routed, arguments: &Route) -> anyhow::Result<(
         if let Some(note) = &reply.requests[n].note {
             print(&format!("note: {note}"))?;
         }
-        print(&rendered(&matches_table(reply, n)))?;
-        show_schemas(reply, n)?;
+        if reply.requests[n].abstained {
+            print(&abstention(&reply.requests[n]))?;
+        } else {
+            print(&rendered(&matches_table(reply, n)))?;
+            show_schemas(reply, n)?;
+        }
         if arguments.explain {
             print(&explanation(router, explained)?)?;
         }
     }
-    if reply.matches.is_empty() {
+    if reply.matches.is_empty() && !reply.requests.iter().any(|one| one.abstained) {
         print("no tool matches; the index may hold no tools: `toolscout index inspect`")?;
     }
     Ok(())
+}
+
+fn abstention(request: &RequestReport) -> String {
+    let confidence = request.confidence.unwrap_or_default();
+    let nearest: Vec<String> = request.nearest.iter().map(|name| clean_text(name)).collect();
+    format!(
+        "no tool fits (confidence {confidence:.2}); nearest servers: {}\nask in other words, or see \
+the ranking with `--floor 0`",
+        nearest.join(", ")
+    )
 }
 
 fn heading(reply: &Reply, n: usize) -> String {
@@ -165,14 +184,14 @@ pub(super) fn matches_table(reply: &Reply, request: usize) -> Table {
 fn show_schemas(reply: &Reply, request: usize) -> anyhow::Result<()> {
     for one in reply.matches.iter().filter(|one| one.request == request) {
         if let Some(schema) = &one.input_schema {
-            print(&format!("\n{}\n{}", one.name, schema.get()))?;
+            print(&format!("\n{}\n{}", one.name, shown_json(schema.get())))?;
         }
     }
     Ok(())
 }
 
 fn explanation(router: &Router, explained: &Explained) -> anyhow::Result<String> {
-    let head = ["#", "score", "dense", "s_server", "s_tool", "s_joint", "words", "tool"];
+    let head = ["#", "score", "dense", "s_server", "s_tool", "s_joint", "words", "verb", "tool"];
     let mut parts = table(&head, &[0, 1, 2, 3, 4, 5, 6]);
     for (n, hit) in explained.hits.iter().enumerate() {
         let number = |score: f32| format!("{score:.4}");
@@ -185,6 +204,7 @@ fn explanation(router: &Router, explained: &Explained) -> anyhow::Result<String>
             number(hit.tool_score),
             maybe(hit.joint_score),
             number(hit.word_score),
+            if hit.contradicts { "≠" } else { "" }.to_owned(),
             router.index().tool(hit.tool)?.exposed,
         ]);
     }
@@ -199,7 +219,15 @@ fn explanation(router: &Router, explained: &Explained) -> anyhow::Result<String>
     } else {
         format!("dense = (s_server · s_tool) · max(s_server, s_tool)\n\n{}", rendered(&pool))
     };
-    Ok(format!("\n{}\n\n{how}\n", rendered(&parts)))
+    let sure = match (explained.confidence, explained.signals) {
+        (Some(confidence), Some(signals)) => format!(
+            "confidence {confidence:.4}, from similarity {:.4}, margin {:.4}, coverage {:.4}, \
+contradiction {:.0}\n\n",
+            signals.similarity, signals.margin, signals.coverage, signals.contradiction
+        ),
+        _ => String::new(),
+    };
+    Ok(format!("\n{}\n\n{sure}{how}\n", rendered(&parts)))
 }
 
 fn reason(router: &Router, pooled: &Pooled) -> anyhow::Result<String> {

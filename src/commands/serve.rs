@@ -8,6 +8,7 @@ use super::embedder::Choice;
 use super::embedder::{self};
 use crate::cli::Serve;
 use crate::config::Config;
+use crate::embed::Limits;
 use crate::index::Manifest;
 use crate::router::Options;
 use crate::serve::Engine;
@@ -18,9 +19,10 @@ pub(super) fn run(config: &Config, arguments: &Serve) -> anyhow::Result<()> {
     let loader = Box::new(move |manifest: &Manifest| {
         let choice =
             Choice::recorded(&settings, &manifest.embedder, manifest.remote.as_ref(), &place)?;
-        embedder::load(&settings, &choice)
+        embedder::load_within(&settings, &choice, Limits::of_a_request())
     });
-    let defaults = Options { method: arguments.ranking.into(), ..Options::default() };
+    let (method, floor) = (arguments.ranking.into(), arguments.floor);
+    let defaults = Options { method, floor, ..Options::default() };
     let engine = Arc::new(Engine::new(config.index.clone(), loader, defaults));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -13,6 +13,7 @@ use rusqlite::{Connection, OptionalExtension};
 use sha2::{Digest, Sha256};
 
 use super::{BadVector, EmbedError, Embedder, Identity, UnitVector};
+use crate::confidence::Calibration;
 
 /// How long a writer waits for another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -95,6 +96,10 @@ impl<E: Embedder> Embedder for CachedEmbedder<E> {
 
     fn runtime(&self) -> &str {
         self.inner.runtime()
+    }
+
+    fn calibration(&self) -> Option<Calibration> {
+        self.inner.calibration()
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Result<UnitVector, BadVector>>, EmbedError> {

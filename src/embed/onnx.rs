@@ -15,6 +15,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use sha2::{Digest, Sha256};
 
 use super::{BadVector, EmbedError, Embedder, Identity, UnitVector};
+use crate::confidence::Calibration;
 use crate::models::ModelStore;
 use crate::models::RUNTIME_IS_INSIDE;
 use crate::models::manifest::Model;
@@ -113,6 +114,10 @@ impl Embedder for OnnxEmbedder {
 
     fn runtime(&self) -> &str {
         &self.runtime
+    }
+
+    fn calibration(&self) -> Option<Calibration> {
+        self.loader.model.confidence
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Result<UnitVector, BadVector>>, EmbedError> {

@@ -13,6 +13,8 @@ mod key;
 pub use error::{KeyState, RemoteError};
 pub use exchange::Limits;
 
+use std::time::Instant;
+
 use serde::{Deserialize, Serialize};
 
 use address::Address;
@@ -123,7 +125,9 @@ impl RemoteEmbedder {
         let exchange = Exchange::new(remote, key, limits)?;
         let dim = match dim.or(remote.dimensions) {
             Some(dim) => dim,
-            None => exchange.ask(&[PROBE])?.first().map_or(0, Vec::len),
+            None => {
+                exchange.ask(&[PROBE], exchange.limits().deadline())?.first().map_or(0, Vec::len)
+            }
         };
         let identity = Identity {
             model: remote.model.clone(),
@@ -141,9 +145,10 @@ impl RemoteEmbedder {
     fn embed_batch(
         &self,
         texts: &[&str],
+        deadline: Option<Instant>,
     ) -> Result<Vec<Result<UnitVector, BadVector>>, EmbedError> {
         let expected = self.identity.dim;
-        let rows = self.exchange.ask(texts)?;
+        let rows = self.exchange.ask(texts, deadline)?;
         let got = rows.first().map_or(expected, Vec::len);
         if got != expected && got > 0 && rows.iter().all(|row| row.len() == got) {
             let (host, model) = (self.exchange.host().to_owned(), self.identity.model.clone());
@@ -166,9 +171,11 @@ impl Embedder for RemoteEmbedder {
         // Servers refuse a whole batch for one text without words.
         let mut vectors = vec![Err(BadVector::Zero); texts.len()];
         let texts: Vec<&str> = texts.iter().map(|text| cut(text)).collect();
+        let deadline = self.exchange.limits().deadline();
         for batch in batches(&texts) {
             let of_batch: Vec<&str> = batch.iter().map(|&position| texts[position]).collect();
-            for (position, vector) in batch.into_iter().zip(self.embed_batch(&of_batch)?) {
+            for (position, vector) in batch.into_iter().zip(self.embed_batch(&of_batch, deadline)?)
+            {
                 vectors[position] = vector;
             }
         }

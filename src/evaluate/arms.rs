@@ -49,11 +49,20 @@ pub const ARMS: &[Arm] = &[
     scout("scout-no-dense", "without the formula", Recipe { dense: 0.0, ..SCOUT }),
     scout("scout-no-tool", "without s_tool by itself", Recipe { tool: 0.0, ..SCOUT }),
     scout("scout-no-joint", "without the text \"server: tool\"", Recipe { joint: 0.0, ..SCOUT }),
-    scout("scout-no-words", "without BM25", Recipe { words: 0.0, n_owner_words: 0, ..SCOUT }),
+    scout(
+        "scout-no-words",
+        "without BM25",
+        Recipe { words: 0.0, plain_words: 0.0, n_owner_words: 0, ..SCOUT },
+    ),
     scout(
         "scout-hard-cut",
         "the five best servers only",
         Recipe { n_owner_tools: 0, n_owner_words: 0, ..SCOUT },
+    ),
+    scout(
+        "scout-no-operation",
+        "contradicting verbs cost nothing",
+        Recipe { contradiction: 0.0, ..SCOUT },
     ),
     scout("scout-all-servers", "no stage 1", Recipe { n_servers: usize::MAX, ..SCOUT }),
     arm(

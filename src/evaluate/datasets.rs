@@ -29,7 +29,7 @@ pub struct Registry {
 }
 
 /// One published file.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileEntry {
     /// As sets call it.
@@ -64,7 +64,7 @@ pub enum Converter {
 }
 
 /// One set of cases.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetEntry {
     /// As the command line calls it.
@@ -96,6 +96,10 @@ pub struct PoolEntry {
     /// Whether each case has its own few candidates.
     #[serde(default)]
     pub by_case: bool,
+    /// Whether all tools that fulfil a request are known, so that the pool has
+    /// no other once they are taken out.
+    #[serde(default)]
+    pub removes: bool,
 }
 
 /// Our own requests, part of the program.
@@ -139,6 +143,40 @@ impl Registry {
             known: self.files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", "),
         })
     }
+
+    /// The tools of files, joined.
+    ///
+    /// # Errors
+    /// Fails when a file is missing, changed or unreadable.
+    pub fn servers(&self, files: &[&str], data: &Path) -> Result<Vec<Server>, EvalError> {
+        self.read_catalogs(&files.join(" "), files, data)
+    }
+
+    fn read_catalogs(
+        &self,
+        set: &str,
+        files: &[&str],
+        data: &Path,
+    ) -> Result<Vec<Server>, EvalError> {
+        let mut imports = Vec::new();
+        for name in files {
+            let file = self.file(name)?;
+            let (path, text) = read(set, file, data)?;
+            let text = match file.converter {
+                Converter::Apibank => {
+                    let servers = apibank::catalog(&path, &text)?;
+                    sources::export(&servers).map_err(|error| EvalError::BadSet {
+                        path: path.clone(),
+                        reason: error.to_string(),
+                    })?
+                }
+                Converter::Catalog | Converter::Cases => text,
+            };
+            let import = sources::parse(&path.display().to_string(), &text, None)?;
+            imports.push(((*name).to_owned(), import));
+        }
+        Ok(sources::merge(imports).servers)
+    }
 }
 
 impl SetEntry {
@@ -162,23 +200,8 @@ impl SetEntry {
         pool: &PoolEntry,
         data: &Path,
     ) -> Result<Vec<Server>, EvalError> {
-        let mut imports = Vec::new();
-        for name in &pool.catalogs {
-            let file = registry.file(name)?;
-            let (path, text) = self.read(file, data)?;
-            let text = match file.converter {
-                Converter::Apibank => {
-                    let servers = apibank::catalog(&path, &text)?;
-                    sources::export(&servers).map_err(|error| EvalError::BadSet {
-                        path: path.clone(),
-                        reason: error.to_string(),
-                    })?
-                }
-                Converter::Catalog | Converter::Cases => text,
-            };
-            imports.push((name.clone(), sources::parse(&path.display().to_string(), &text, None)?));
-        }
-        Ok(sources::merge(imports).servers)
+        let names: Vec<&str> = pool.catalogs.iter().map(String::as_str).collect();
+        registry.read_catalogs(&self.name, &names, data)
     }
 
     /// Requests, with what users said beside them where both are known.
@@ -190,7 +213,7 @@ impl SetEntry {
             None => Vec::new(),
             Some(name) => {
                 let file = registry.file(name)?;
-                let (path, text) = self.read(file, data)?;
+                let (path, text) = read(&self.name, file, data)?;
                 match (file.converter, self.turns) {
                     (Converter::Apibank, Some(turns)) => apibank::cases(&path, &text, turns)?,
                     _ => cases::read(&path, &text)?,
@@ -211,24 +234,72 @@ impl SetEntry {
         cases::join_queries(&mut requests, rows);
         Ok(requests)
     }
+}
 
-    fn read(&self, file: &FileEntry, data: &Path) -> Result<(PathBuf, String), EvalError> {
-        let (path, set) = (data.join(&file.path), self.name.clone());
-        let bytes = match fs_err::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(EvalError::MissingFile { set, path });
-            }
-            Err(source) => return Err(EvalError::Read { path, source }),
-        };
-        let found: String =
-            Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        if found != file.sha256 {
-            let expected = file.sha256.clone();
-            return Err(EvalError::ChangedFile { set, path, expected, found });
+/// Reads a file that `set` needs, if it is the recorded one.
+fn read(set: &str, file: &FileEntry, data: &Path) -> Result<(PathBuf, String), EvalError> {
+    let (path, set) = (data.join(&file.path), set.to_owned());
+    let bytes = match fs_err::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(EvalError::MissingFile { set, path });
         }
-        let text = String::from_utf8(bytes)
-            .map_err(|error| EvalError::BadSet { path: path.clone(), reason: error.to_string() })?;
-        Ok((path, text))
+        Err(source) => return Err(EvalError::Read { path, source }),
+    };
+    let found = sha256(&bytes);
+    if found != file.sha256 {
+        let expected = file.sha256.clone();
+        return Err(EvalError::ChangedFile { set, path, expected, found });
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|error| EvalError::BadSet { path: path.clone(), reason: error.to_string() })?;
+    Ok((path, text))
+}
+
+/// Checksum in hexadecimal digits.
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_set_names_files_and_requests_that_there_are() {
+        let registry = Registry::load().unwrap();
+        for set in &registry.sets {
+            assert!(set.files().iter().all(|name| registry.file(name).is_ok()), "{}", set.name);
+            assert!(!set.pools.is_empty(), "{}", set.name);
+        }
+        assert!(registry.set("nothing").unwrap_err().to_string().contains("apibank-single"));
+    }
+
+    #[test]
+    fn requests_are_part_of_the_program() {
+        let registry = Registry::load().unwrap();
+        let n = |name: &str| {
+            let set = registry.set(name).unwrap();
+            let set = SetEntry { cases: None, ..set.clone() };
+            set.cases(&registry, Path::new("nowhere")).unwrap().len()
+        };
+        let sizes = ["apibank-single", "apibank-multi", "etom", "livemcpbench"].map(n);
+        assert_eq!(sizes, [208, 186, 195, 46]);
+    }
+
+    #[test]
+    fn a_missing_or_changed_file_is_named() {
+        let registry = Registry::load().unwrap();
+        let set = registry.set("etom").unwrap();
+        let data = tempfile::tempdir().unwrap();
+        let error = set.servers(&registry, &set.pools[0], data.path()).unwrap_err().to_string();
+        assert!(
+            error.contains("eval fetch etom") && error.contains("corpora/etom.json"),
+            "{error}"
+        );
+        fs_err::create_dir(data.path().join("corpora")).unwrap();
+        fs_err::write(data.path().join("corpora/etom.json"), "{}").unwrap();
+        let error = set.servers(&registry, &set.pools[0], data.path()).unwrap_err().to_string();
+        assert!(error.contains("has sha256 44136fa"), "{error}");
     }
 }

@@ -35,6 +35,28 @@ pub enum EvalError {
         /// As it is.
         found: String,
     },
+    /// A file that was converted by other means than this program's.
+    #[error(
+        "`{file}` cannot be fetched: it was converted from {repository} by other means; put it into the data folder as `{path}`, or name a folder that has it with `--data`"
+    )]
+    NoOrigin {
+        /// As the registry calls it.
+        file: String,
+        /// In the data folder.
+        path: PathBuf,
+        /// Where it comes from.
+        repository: String,
+    },
+    /// git does not get a file.
+    #[error("`git {step}` of {repository} failed: {reason}")]
+    Git {
+        /// The repository.
+        repository: String,
+        /// `fetch`, `show` …
+        step: String,
+        /// What git said.
+        reason: String,
+    },
     /// A file cannot be read.
     #[error("cannot read `{path}`")]
     Read {

@@ -93,36 +93,37 @@ pub struct Bin {
     pub confidence: f64,
     /// Share that came true, in [0, 1].
     pub rate: f64,
+    /// Sum of the weights of its cases.
+    pub weight: f64,
     /// Cases.
     pub n: usize,
 }
 
-/// Ten bins of equal width over (said, came true); empty ones are left out.
+/// Ten bins of equal width over (said, came true, weight); empty ones are left out.
 #[must_use]
-pub(super) fn reliability(said: &[(f64, bool)]) -> Vec<Bin> {
+pub(super) fn reliability(said: &[(f64, bool, f64)]) -> Vec<Bin> {
     let in_bin = |bin: u8, p: f64| {
         let low = f64::from(bin) / 10.0;
         p >= low && (p < low + 0.1 || bin == 9)
     };
     let bin = |bin: u8| {
-        let inside = said.iter().filter(|(p, _)| in_bin(bin, *p));
-        let n = inside.clone().count();
-        Some(Bin {
-            confidence: mean(inside.clone().map(|(p, _)| *p))?,
-            rate: rate(inside.map(|(_, came_true)| *came_true))?,
-            n,
-        })
+        let inside = said.iter().filter(|(p, ..)| in_bin(bin, *p));
+        let weight: f64 = inside.clone().map(|(.., weight)| weight).sum();
+        let confidence: f64 = inside.clone().map(|(p, _, weight)| p * weight).sum();
+        let rate: f64 = inside.clone().filter(|(_, is_so, _)| *is_so).map(|(.., w)| w).sum();
+        let (confidence, rate) = (confidence / weight, rate / weight);
+        (weight > 0.0).then(|| Bin { confidence, rate, weight, n: inside.count() })
     };
     (0..10).filter_map(bin).collect()
 }
 
-/// Expected calibration error (Naeini et al. 2015): the mean over cases of
-/// |said − came true| of their bins; `None` without bins.
+/// Expected calibration error (Naeini et al. 2015): the weighted mean of
+/// |said − came true| over the bins; `None` without bins.
 #[must_use]
 pub(super) fn calibration_error(bins: &[Bin]) -> Option<f64> {
-    let n: usize = bins.iter().map(|bin| bin.n).sum();
-    let sum: f64 = bins.iter().map(|bin| (bin.confidence - bin.rate).abs() * float(bin.n)).sum();
-    (n > 0).then(|| sum / float(n))
+    let total: f64 = bins.iter().map(|bin| bin.weight).sum();
+    let sum: f64 = bins.iter().map(|bin| (bin.confidence - bin.rate).abs() * bin.weight).sum();
+    (total > 0.0).then(|| sum / total)
 }
 
 /// A count as a number to reckon with.
@@ -181,7 +182,8 @@ mod tests {
 
     #[test]
     fn calibration_compares_what_was_said_with_what_came_true() {
-        let said = [(0.95, true), (0.95, true), (0.05, false), (0.05, true), (1.0, true)];
+        let said = [(0.95, true), (0.95, true), (0.05, false), (0.05, true), (1.0, true)]
+            .map(|(p, is_so)| (p, is_so, 2.0));
         let bins = reliability(&said);
         assert_eq!(bins.iter().map(|bin| bin.n).collect::<Vec<_>>(), [2, 3]);
         near(calibration_error(&bins).unwrap(), (0.45 * 2.0 + (1.0 - 2.9 / 3.0) * 3.0) / 5.0);

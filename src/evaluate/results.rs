@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::arms::Arm;
+use super::calibrate::Calibrated;
 use super::cases::Labels;
 use super::metrics::{self, Bin, float};
 use super::run::{Answerable, Outcome};
@@ -28,6 +29,10 @@ pub struct Results {
     pub index: BTreeMap<String, String>,
     /// Of what is random; rankings are not.
     pub seed: u64,
+    /// How well scout's confidence holds, over all sets that have requests
+    /// without a right tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibrated>,
     /// One per set, pool and arm.
     pub runs: Vec<Run>,
 }
@@ -43,6 +48,7 @@ impl Results {
             model: format!("{} {digest}", model.model),
             index: BTreeMap::new(),
             seed: SEED,
+            calibration: None,
             runs: Vec::new(),
         }
     }
@@ -127,7 +133,7 @@ pub struct Abstain {
     /// Cases that never had a right tool.
     pub n: usize,
     /// The same by level of the set.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub by_level: BTreeMap<u8, Separation>,
     /// Against the same cases without the tools that fulfil them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -241,8 +247,9 @@ fn abstain(yes: &[&Outcome], no: &[&Outcome], removed: &[&Outcome]) -> Abstain {
         }
     }
     // Confidence speaks of the tools that are returned: three by default.
-    let came_true = |one: &&Outcome| (one.confidence, one.rank.is_some_and(|rank| rank <= 3));
-    let said: Vec<(f64, bool)> = yes.iter().chain(no).chain(removed).map(came_true).collect();
+    let came_true = |one: &&Outcome| (one.confidence, one.rank.is_some_and(|rank| rank <= 3), 1.0);
+    let all = yes.iter().chain(no).chain(removed);
+    let said: Vec<(f64, bool, f64)> = all.filter(|one| one.is_calibrated).map(came_true).collect();
     let reliability = metrics::reliability(&said);
     Abstain {
         auc: against.auc,
@@ -250,11 +257,18 @@ fn abstain(yes: &[&Outcome], no: &[&Outcome], removed: &[&Outcome]) -> Abstain {
         answered: answered(yes).unwrap_or(0.0),
         answered_wrongly: against.answered,
         n: no.len(),
-        by_level: by_level.iter().map(|(level, no)| (*level, separation(yes, no))).collect(),
+        by_level: by_level.iter().map(|(level, no)| (*level, of_level(*level, yes, no))).collect(),
         removed: (!removed.is_empty()).then(|| separation(yes, removed)),
         calibration_error: metrics::calibration_error(&reliability),
         reliability,
     }
+}
+
+/// Against the cases of the other levels: what makes a level is that it has a
+/// right tool, or has none.
+fn of_level(level: u8, yes: &[&Outcome], no: &[&Outcome]) -> Separation {
+    let others = yes.iter().filter(|one| one.level != Some(level)).copied();
+    separation(&others.collect::<Vec<_>>(), no)
 }
 
 fn separation(yes: &[&Outcome], no: &[&Outcome]) -> Separation {

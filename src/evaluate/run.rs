@@ -16,12 +16,15 @@ use super::results::{self};
 use super::results::{Ground, Run};
 use super::suite::Suite;
 use crate::catalog::ToolId;
+use crate::confidence::Signals;
 use crate::embed::Embedder;
+use crate::index::IndexError;
 use crate::reply::Detail;
 use crate::router::Ask;
 use crate::router::Method;
 use crate::router::Options;
 use crate::router::Router;
+use crate::router::Stages;
 use crate::tokens;
 
 /// Tools of a ranking that are looked at.
@@ -68,6 +71,12 @@ pub struct Outcome {
     pub ndcg10: f64,
     /// Confidence where the arm has one, else the score of the best tool.
     pub confidence: f64,
+    /// Whether it is a probability.
+    #[serde(skip)]
+    pub is_calibrated: bool,
+    /// What it follows from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signals: Option<Signals>,
     /// Whether the router abstained.
     pub abstained: bool,
     /// The three best, `server / tool`.
@@ -184,14 +193,13 @@ fn question<'a>(
     Some(Question { suite, case, grades, answerable })
 }
 
-/// The same case after all that fulfils it, also in part, was taken out; only
-/// judges know all of that.
+/// The same case after all that fulfils it, also in part, was taken out.
 fn without_right<'a>(
     bench: &Bench,
     question: &Question<'a>,
     embedder: &Arc<dyn Embedder>,
 ) -> Result<Option<(Bench, Question<'a>)>, EvalError> {
-    if question.case.judged.is_none() || question.answerable != Answerable::Yes {
+    if !question.suite.removes || question.answerable != Answerable::Yes {
         return Ok(None);
     }
     let fulfils = question.grades.iter().filter(|(_, grade)| **grade >= 1);
@@ -223,6 +231,19 @@ fn ask_all(
     Ok(())
 }
 
+/// The place at which one arm finds a right tool of `case`.
+pub(super) fn rank_of(bench: &Bench, arm: &Arm, case: &Case) -> Result<Option<usize>, EvalError> {
+    let (Some(method), Some(ask)) = (arm.method, ask(case, arm.asks)) else {
+        return Ok(None);
+    };
+    let right: Vec<ToolId> = case.gold.iter().flat_map(|name| bench.find(name)).collect();
+    let deep = Options { method, top_k: DEPTH, detail: Detail::Names, ..Options::default() };
+    let failed = |source| EvalError::Route { id: case.id.clone(), source: Box::new(source) };
+    let routed = bench.router.route(&ask, &deep).map_err(failed)?;
+    let hits = routed.explained.first().map(|one| one.hits.as_slice()).unwrap_or_default();
+    Ok(hits.iter().position(|hit| right.contains(&hit.tool)).map(|place| place + 1))
+}
+
 fn ask(case: &Case, asks: Asks) -> Option<Ask> {
     let (server, tool) = (case.server.clone(), case.tool.clone());
     let said = case.query.clone().map(Ask::Text);
@@ -243,10 +264,19 @@ fn outcome(
     let routed = router.route(ask, &deep)?;
     let explained = routed.explained.first();
     let hits = explained.map(|one| one.hits.as_slice()).unwrap_or_default();
+    let said = explained.and_then(|one| one.confidence);
+    let score = hits.first().map(|hit| match method.stages {
+        Stages::Words => hit.bm25,
+        Stages::Both | Stages::Flat => hit.score,
+    });
     let grade = |id: &ToolId| question.grades.get(id).copied().unwrap_or(0);
     let ranked: Vec<u8> = hits.iter().map(|hit| grade(&hit.tool)).collect();
     let all: Vec<u8> = question.grades.values().copied().collect();
-    let best = routed.reply.matches.iter().take(3);
+    let best = hits.iter().take(3).map(|hit| {
+        let tool = router.index().tool(hit.tool)?;
+        Ok(format!("{} / {}", tool.server, tool.name))
+    });
+    let best = best.collect::<Result<_, IndexError>>()?;
     let start = Instant::now();
     let one = router.route(ask, &Options { top_k: 1, detail: Detail::Schema, ..deep })?;
     let text = one.reply.to_text();
@@ -260,9 +290,11 @@ fn outcome(
         answerable: question.answerable,
         rank: ranked.iter().position(|grade| *grade >= 2).map(|place| place + 1),
         ndcg10: super::metrics::ndcg10(&ranked, &all),
-        confidence: hits.first().map_or(0.0, |hit| f64::from(hit.score)),
+        confidence: f64::from(said.or(score).unwrap_or(0.0)),
+        is_calibrated: said.is_some(),
+        signals: explained.and_then(|one| one.signals),
         abstained: routed.reply.requests.iter().any(|request| request.abstained),
-        best: best.map(|one| format!("{} / {}", one.server, one.tool)).collect(),
+        best,
         reply_tokens: tokens::count(&text),
         latency_ms,
     })

@@ -22,6 +22,8 @@ pub struct Suite {
     pub cases: Vec<Case>,
     /// Whether each case has its own few candidates.
     pub by_case: bool,
+    /// Whether each case is asked once more without the tools that fulfil it.
+    pub removes: bool,
 }
 
 /// Which suites to run.
@@ -66,6 +68,7 @@ impl Suite {
                     servers: set.servers(&registry, pool, &choice.data)?,
                     cases: cases.clone(),
                     by_case: pool.by_case,
+                    removes: pool.removes,
                 });
             }
         }
@@ -86,11 +89,14 @@ impl Suite {
         let text = fs_err::read_to_string(requests)
             .map_err(|source| EvalError::Read { path: requests.to_owned(), source })?;
         let n_tools: usize = servers.iter().map(|server| server.tools.len()).sum();
+        let cases = cases::read(requests, &text)?;
         Ok(Self {
             set: requests.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
             pool: n_tools.to_string(),
             servers,
-            cases: cases::read(requests, &text)?,
+            // Only judges know every tool that fulfils a request.
+            removes: cases.iter().any(|case| case.judged.is_some()),
+            cases,
             by_case: false,
         })
     }

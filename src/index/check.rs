@@ -1,6 +1,6 @@
 //! Whether a generation is what its manifest says: shapes, bytes, rows.
 
-use super::format::{CATALOG, LEXICAL, NEIGHBORS, OFFSETS, TOOL_SERVER, VECTORS};
+use super::format::{CATALOG, LEXICAL, NEIGHBORS, OFFSETS, TOOL_OPERATION, TOOL_SERVER, VECTORS};
 use super::write::sha256_hex;
 use super::{Index, IndexError, Matrix};
 use crate::vectors::Precision;
@@ -48,6 +48,7 @@ impl Index {
         let dim = self.manifest.embedder.dim;
         let mut expected = vec![
             (TOOL_SERVER.to_owned(), vec![counts.tools]),
+            (TOOL_OPERATION.to_owned(), vec![counts.tools]),
             (OFFSETS.to_owned(), vec![counts.servers + counts.tools + 1]),
         ];
         for kind in Matrix::ALL {
@@ -58,6 +59,11 @@ impl Index {
                     expected.push((kind.scales_name(), vec![rows]));
                 }
             }
+        }
+        let n_tools = self.lexical().n_tools();
+        if n_tools != counts.tools {
+            let what = format!("words of {n_tools} tools, expected {}", counts.tools);
+            return Err(IndexError::Damaged { path: self.folder.join(LEXICAL), what });
         }
         for (name, shape) in expected {
             let found = self.tensors.shape(&name);

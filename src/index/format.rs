@@ -38,6 +38,8 @@ pub(super) const NEIGHBORS: &str = "neighbors.safetensors";
 pub(super) const SCALES: &str = "_scales";
 /// Row → server, `[n_tools]` u32, ascending.
 pub(super) const TOOL_SERVER: &str = "tool_server";
+/// What each tool does, `[n_tools]` u8, a bit a class of operations.
+pub(super) const TOOL_OPERATION: &str = "tool_operation";
 /// Byte offsets into the catalogue, `[n_servers + n_tools + 1]` u64.
 pub(super) const OFFSETS: &str = "catalog_offsets";
 

@@ -6,12 +6,14 @@
 //! postings and checked files are some ten thousand lines that nobody should
 //! write again.
 
+mod coverage;
 mod pack;
 mod terms;
 
 use terms::terms;
 
 use std::collections::{HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -74,11 +76,15 @@ pub(super) fn build<'a>(texts: impl Iterator<Item = &'a str>) -> Result<Vec<u8>,
 impl Lexical {
     /// Opens the packed index of `file`, mapped from `path`.
     pub(super) fn open(path: &Path, file: &Arc<Mmap>) -> Result<Self, IndexError> {
+        let directory: Box<dyn Directory> = Box::new(pack::Pack::open(path, file)?);
+        guarded(path, || Self::open_in(path, directory))
+    }
+
+    fn open_in(path: &Path, directory: Box<dyn Directory>) -> Result<Self, IndexError> {
         let failed = |error: tantivy::TantivyError| IndexError::Words {
             path: path.to_owned(),
             source: Box::new(error),
         };
-        let directory: Box<dyn Directory> = Box::new(pack::Pack::open(path, file)?);
         let index = tantivy::Index::open(directory).map_err(failed)?;
         let field = index.schema().get_field(FIELD).map_err(failed)?;
         let reader = index
@@ -87,6 +93,11 @@ impl Lexical {
             .try_into()
             .map_err(failed)?;
         Ok(Self { path: path.to_owned(), searcher: reader.searcher(), field })
+    }
+
+    /// How many tools it knows.
+    pub(super) fn n_tools(&self) -> usize {
+        self.searcher.segment_readers().iter().map(|segment| segment.max_doc() as usize).sum()
     }
 
     /// The `n` best tools for the words of `text`, by BM25 (k1 1.2, b 0.75),
@@ -99,11 +110,11 @@ impl Lexical {
         if n == 0 {
             return Ok(Vec::new());
         }
-        let hits = self
-            .searcher
-            .search(&query, &TopDocs::with_limit(n).order_by_score())
-            .map_err(|error| self.failed(error))?;
-        Ok(hits.into_iter().map(|(score, address)| (ToolId(address.doc_id), score)).collect())
+        let search = || self.searcher.search(&query, &TopDocs::with_limit(n).order_by_score());
+        let hits = guarded(&self.path, || search().map_err(|error| self.failed(error)))?;
+        let n_tools = self.n_tools();
+        let known = hits.into_iter().filter(|(_, address)| (address.doc_id as usize) < n_tools);
+        Ok(known.map(|(score, address)| (ToolId(address.doc_id), score)).collect())
     }
 
     /// BM25 of each of `tools` (ascending) for the words of `text`; 0 without
@@ -112,6 +123,10 @@ impl Lexical {
     /// # Errors
     /// Fails when the file is damaged.
     pub fn scores(&self, text: &str, tools: &[ToolId]) -> Result<Vec<f32>, IndexError> {
+        guarded(&self.path, || self.scores_of(text, tools))
+    }
+
+    fn scores_of(&self, text: &str, tools: &[ToolId]) -> Result<Vec<f32>, IndexError> {
         let mut scores = vec![0.0; tools.len()];
         let Some(segment) = self.searcher.segment_readers().first() else {
             return Ok(scores);
@@ -146,6 +161,15 @@ impl Lexical {
     fn failed(&self, error: tantivy::TantivyError) -> IndexError {
         IndexError::Words { path: self.path.clone(), source: Box::new(error) }
     }
+}
+
+/// tantivy believes what its files say: one that lies, and has its checksums
+/// right all the same, makes it panic. That is damage, not the end of a server.
+fn guarded<T>(path: &Path, step: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
+    catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|_panic| {
+        let what = "the search library cannot read it".to_owned();
+        Err(IndexError::Damaged { path: path.to_owned(), what })
+    })
 }
 
 impl std::fmt::Debug for Lexical {

@@ -19,7 +19,7 @@ use safetensors::Dtype;
 use super::format::NEIGHBORS;
 use super::read::map;
 use super::tensor::{Slice, Tensors, serialize};
-use super::{Counts, Draft, IndexError, Matrix};
+use super::{Counts, Draft, Index, IndexError, Matrix};
 use crate::vectors::Graph;
 use crate::vectors::Numbers;
 use crate::vectors::Rows;
@@ -49,7 +49,8 @@ impl Neighbors {
     }
 
     /// Where its rows are from, in their order.
-    fn matrices(self) -> &'static [Matrix] {
+    #[must_use]
+    pub fn matrices(self) -> &'static [Matrix] {
         match self {
             Self::Tools => &[Matrix::ToolText],
             Self::Servers => {
@@ -67,13 +68,19 @@ impl Neighbors {
     }
 }
 
-/// The file with the graphs of `kinds`.
-pub(super) fn build(draft: &Draft, kinds: &[Neighbors]) -> Result<Vec<u8>, IndexError> {
+/// The file with the graphs of `kinds`; those of the `live` generation serve
+/// again where the vectors are the same.
+pub(super) fn build(
+    draft: &Draft,
+    kinds: &[Neighbors],
+    live: Option<&Index>,
+) -> Result<Vec<u8>, IndexError> {
     let dim = draft.embedder.dim;
     let links = |kind: &Neighbors| {
         let matrices = kind.matrices().iter().filter_map(|matrix| draft.matrices.get(matrix));
         let rows = matrices.filter_map(|matrix| matrix.as_slice());
-        (*kind, Links::new(rows.flat_map(|numbers| numbers.chunks_exact(dim)), dim))
+        let before = live.and_then(|live| live.graph(*kind));
+        (*kind, Links::new(rows.flat_map(|numbers| numbers.chunks_exact(dim)), dim, before))
     };
     let built: Vec<(Neighbors, Links)> = kinds.iter().map(links).collect();
     let tensors = built.iter().flat_map(|(kind, links)| tensors(*kind, links, dim));

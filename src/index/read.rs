@@ -11,8 +11,8 @@ use safetensors::Dtype;
 use serde::de::DeserializeOwned;
 
 use super::format::{
-    CATALOG, CURRENT, LEXICAL, MANIFEST, MANIFEST_SHA256, OFFSETS, SCALES, SURFACE, TOOL_SERVER,
-    VECTORS,
+    CATALOG, CURRENT, LEXICAL, MANIFEST, MANIFEST_SHA256, OFFSETS, SCALES, SURFACE, TOOL_OPERATION,
+    TOOL_SERVER, VECTORS,
 };
 use super::neighbors::NeighborsFile;
 use super::publish::generations;
@@ -237,6 +237,12 @@ impl Index {
         self.numbers(TOOL_SERVER)
     }
 
+    /// What each tool does, a bit a class of operations, `[n_tools]`.
+    #[must_use]
+    pub fn tool_operation(&self) -> &[u8] {
+        self.numbers(TOOL_OPERATION)
+    }
+
     /// The record of a server.
     ///
     /// # Errors
@@ -385,6 +391,7 @@ fn dtype(name: &str, precision: Precision) -> Dtype {
     match (name, precision) {
         (OFFSETS, _) => Dtype::U64,
         (TOOL_SERVER, _) => Dtype::U32,
+        (TOOL_OPERATION, _) => Dtype::U8,
         (_, Precision::F16) => Dtype::F16,
         (_, Precision::Int8) if !name.ends_with(SCALES) => Dtype::I8,
         _ => Dtype::F32,

@@ -11,7 +11,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::format::{CATALOG, LEXICAL, NEIGHBORS, OFFSETS, SURFACE, TOOL_SERVER, VECTORS};
+use super::format::{
+    CATALOG, LEXICAL, NEIGHBORS, OFFSETS, SURFACE, TOOL_OPERATION, TOOL_SERVER, VECTORS,
+};
 use super::lexical;
 use super::neighbors;
 use super::publish::{forget_old, newest_generation, publish, remove_leftovers};
@@ -36,6 +38,8 @@ pub struct Draft {
     pub tools: Vec<ToolRecord>,
     /// Owner of each tool, `[n_tools]`.
     pub tool_server: Vec<u32>,
+    /// What each tool does, a bit a class of operations, `[n_tools]`.
+    pub tool_operation: Vec<u8>,
     /// The words by which each tool is found, `[n_tools]`.
     pub words: Vec<String>,
     /// The matrices; shapes as [`Matrix`] says.
@@ -109,7 +113,7 @@ pub fn write(
     files.extend([(SURFACE, surface), (LEXICAL, words)]);
     let graphs = manifest.graphs();
     if !graphs.is_empty() {
-        files.push((NEIGHBORS, neighbors::build(draft, &graphs)?));
+        files.push((NEIGHBORS, neighbors::build(draft, &graphs, live.as_ref())?));
     }
     manifest.files =
         files.iter().map(|(name, bytes)| ((*name).to_owned(), record(bytes))).collect();
@@ -199,6 +203,7 @@ fn on_one_line(tool: &ToolRecord) -> ToolRecord {
 
 fn vectors(draft: &Draft, offsets: &[u64]) -> Result<Vec<u8>, IndexError> {
     let owners = draft.tool_server.as_slice();
+    let operations = draft.tool_operation.as_slice();
     let dim = draft.embedder.dim;
     let packed: Vec<(Matrix, Packed<'_>)> = draft
         .matrices
@@ -211,6 +216,7 @@ fn vectors(draft: &Draft, offsets: &[u64]) -> Result<Vec<u8>, IndexError> {
     let mut tensors = vec![
         (OFFSETS.to_owned(), Slice::new(Dtype::U64, vec![offsets.len()], offsets)),
         (TOOL_SERVER.to_owned(), Slice::new(Dtype::U32, vec![owners.len()], owners)),
+        (TOOL_OPERATION.to_owned(), Slice::new(Dtype::U8, vec![operations.len()], operations)),
     ];
     for (kind, packed) in &packed {
         let name = kind.name().to_owned();

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::confidence::Calibration;
 use crate::models::checksum::Fingerprint;
 use crate::models::error::ModelError;
 use crate::models::error::Result;
@@ -89,6 +90,9 @@ pub struct Model {
     pub max_length: usize,
     /// SPDX expression of the weights.
     pub licence: String,
+    /// How sure a ranking by it can be; without these numbers none is.
+    #[serde(default)]
+    pub confidence: Option<Calibration>,
     /// The packages that carry its files.
     #[serde(default, rename = "package")]
     pub packages: Vec<Package>,

@@ -48,11 +48,8 @@ impl<'a> Scores<'a> {
         let Some(graph) = self.graph else {
             return top_k((0..n_servers).map(|server| (self.of(server), server)), n, higher);
         };
-        // Its rows are those of the first text, then of the second …; it may
-        // have more texts than are read here.
         let rows = graph.nearest(self.query, n * ROWS_A_SERVER).into_iter();
-        let read = rows.filter(|row| *row < n_servers * self.texts.len());
-        let mut servers: Vec<usize> = read.map(|row| row % n_servers).collect();
+        let mut servers: Vec<usize> = rows.map(|row| row % n_servers).collect();
         servers.sort_unstable();
         servers.dedup();
         top_k(servers.into_iter().map(|server| (self.of(server), server)), n, higher)

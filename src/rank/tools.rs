@@ -31,6 +31,10 @@ pub struct Hit {
     pub joint_score: Option<f32>,
     /// BM25 relative to the best tool's, in [0, 1].
     pub word_score: f32,
+    /// BM25 itself, ≥ 0.
+    pub bm25: f32,
+    /// Whether it does something else than was asked for.
+    pub contradicts: bool,
 }
 
 /// `score = (s_server · s_tool) · max(s_server, s_tool)`, MCP-Zero §3.2.
@@ -60,6 +64,8 @@ pub(super) fn in_pool(
                 tool_score,
                 joint_score: cosines.joint(row),
                 word_score: 0.0,
+                bm25: 0.0,
+                contradicts: (words.contradicts)(tool_id(row)),
             }
         })
         .collect();
@@ -67,6 +73,7 @@ pub(super) fn in_pool(
     for hit in &mut hits {
         hit.score = weighted(hit, recipe);
     }
+    lift_vectorless(&mut hits, corpus);
     hits
 }
 
@@ -92,6 +99,8 @@ pub(super) fn flat(
             tool_score,
             joint_score: None,
             word_score: 0.0,
+            bm25: 0.0,
+            contradicts: (words.contradicts)(tool_id(row)),
         }
     };
     let mut hits: Vec<Hit> = match corpus.tool_graph {
@@ -106,8 +115,10 @@ pub(super) fn flat(
     };
     weigh_words(&mut hits, words, recipe);
     for hit in &mut hits {
-        hit.score = (hit.tool_score + recipe.words * hit.word_score) / (1.0 + recipe.words);
+        let sum = hit.tool_score + recipe.words * hit.word_score - penalty(hit, recipe);
+        hit.score = sum.max(0.0) / (1.0 + recipe.words);
     }
+    lift_vectorless(&mut hits, corpus);
     hits
 }
 
@@ -123,6 +134,8 @@ pub(super) fn by_words(corpus: &Corpus<'_>, words: Words<'_>) -> Vec<Hit> {
         tool_score: 0.0,
         joint_score: None,
         word_score: score / most,
+        bm25: score,
+        contradicts: (words.contradicts)(tool),
     };
     words.best.iter().map(hit).collect()
 }
@@ -137,15 +150,33 @@ pub(super) fn best(hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
     })
 }
 
-/// The weighted mean of the parts; with the paper's weights the formula alone.
+/// The weighted mean of the parts, less what a contradiction costs; with the
+/// paper's weights the formula alone.
 fn weighted(hit: &Hit, recipe: &Recipe) -> f32 {
     let joint = if hit.joint_score.is_some() { recipe.joint } else { 0.0 };
     let total = recipe.dense + recipe.tool + joint + recipe.words;
-    (recipe.dense * hit.dense_score
+    let sum = recipe.dense * hit.dense_score
         + recipe.tool * hit.tool_score
         + joint * hit.joint_score.unwrap_or(0.0)
-        + recipe.words * hit.word_score)
-        / total
+        + recipe.words * hit.word_score
+        - penalty(hit, recipe);
+    sum.max(0.0) / total
+}
+
+/// A tool whose text has no vector has only its words to be found by: they put
+/// it on the scale of the best hit, or any faint likeness would bury it.
+fn lift_vectorless(hits: &mut [Hit], corpus: &Corpus<'_>) {
+    let most = hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
+    for hit in hits {
+        let may_lack = hit.tool_score == 0.0 && hit.word_score > 0.0 && !hit.contradicts;
+        if may_lack && corpus.tool_text.norm(hit.tool.row()) == 0.0 {
+            hit.score = hit.score.max(most * hit.word_score);
+        }
+    }
+}
+
+fn penalty(hit: &Hit, recipe: &Recipe) -> f32 {
+    if hit.contradicts { recipe.contradiction } else { 0.0 }
 }
 
 /// BM25 of every hit, divided by the best tool's in the whole corpus.
@@ -157,6 +188,6 @@ fn weigh_words(hits: &mut [Hit], words: Words<'_>, recipe: &Recipe) {
     hits.sort_unstable_by_key(|hit| hit.tool);
     let tools: Vec<ToolId> = hits.iter().map(|hit| hit.tool).collect();
     for (hit, score) in hits.iter_mut().zip((words.score_of)(&tools)) {
-        hit.word_score = (score / most).min(1.0);
+        (hit.bm25, hit.word_score) = (score, (score / most).min(1.0));
     }
 }

@@ -43,6 +43,8 @@ pub fn page(
     if result_bytes(&whole) <= max_bytes {
         return Ok(whole);
     }
+    // Names of servers are a hint; tools come first.
+    reply.requests.iter_mut().for_each(|request| request.nearest.clear());
     let base = base_bytes(&reply);
     let mut used = base;
     for one in rest {

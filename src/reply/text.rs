@@ -5,6 +5,9 @@ use std::fmt::Write;
 use super::{Match, Reply};
 use crate::catalog::compact_json;
 
+/// Confidence under which a model is warned.
+const UNSURE: f32 = 0.5;
+
 /// All of a reply as text.
 pub(super) fn render(reply: &Reply) -> String {
     let mut text = String::new();
@@ -27,6 +30,23 @@ pub(super) fn head(reply: &Reply, n: usize) -> String {
         let label: Vec<&str> =
             [&request.server, &request.tool].into_iter().flatten().map(String::as_str).collect();
         let _infallible = writeln!(text, "Request {}: {}", n + 1, label.join(" / "));
+    }
+    match request.confidence {
+        Some(confidence) if request.abstained => {
+            let nearest = match &request.nearest[..] {
+                [] => String::new(),
+                names => format!(" Nearest servers: {}.", names.join(", ")),
+            };
+            let _infallible = writeln!(
+                text,
+                "No tool fits (confidence {confidence:.2}).{nearest} Ask for the operation in other words or on another platform; if that finds nothing, there is none."
+            );
+        }
+        Some(confidence) if confidence < UNSURE => {
+            let _infallible =
+                writeln!(text, "Unsure whether these fit (confidence {confidence:.2}).");
+        }
+        _ => {}
     }
     if let Some(note) = &request.note {
         let _infallible = writeln!(text, "Note: {note}");

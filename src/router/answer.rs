@@ -2,6 +2,7 @@
 
 use super::Options;
 use super::error::RouteError;
+use super::judge::Judgement;
 use super::queries::{Texts, Vectors};
 use crate::index::Index;
 use crate::index::IndexError;
@@ -21,10 +22,12 @@ const BY_WORDS: &str = "the model has no vector for this text; ranked by its wor
 pub(super) fn matches(
     index: &Index,
     rankings: &[Ranking],
+    judged: &[Judgement],
     options: &Options,
 ) -> Result<Vec<Match>, RouteError> {
     let mut matches = Vec::new();
-    for (request, ranking) in rankings.iter().enumerate() {
+    let answered = rankings.iter().zip(judged).enumerate();
+    for (request, (ranking, _)) in answered.filter(|(_, (_, judged))| !judged.abstained) {
         let mut rank = 0;
         for hit in &ranking.hits {
             if rank == options.top_k {
@@ -64,26 +67,33 @@ pub(super) fn reports(
     parsed: &Parsed,
     texts: &[Texts],
     vectors: &Vectors,
+    judged: &[Judgement],
     options: &Options,
 ) -> Vec<RequestReport> {
     let shown = |text: &String| match options.max_bytes {
         Some(_) => echo(text),
         None => text.clone(),
     };
-    let report = |(one, texts): (&request::ToolRequest, &Texts)| {
+    let report = |((one, texts), judged): ((&request::ToolRequest, &Texts), &Judgement)| {
         let by_words = vectors.lacks(texts).then(|| BY_WORDS.to_owned());
         RequestReport {
             server: one.server.as_ref().map(shown),
             tool: one.tool.as_ref().map(shown),
-            abstained: false,
+            confidence: judged.confidence,
+            abstained: judged.abstained,
+            nearest: judged.nearest.clone(),
             note: one.note.clone().or(by_words),
         }
     };
-    let mut reports: Vec<RequestReport> = parsed.requests.iter().zip(texts).map(report).collect();
+    let mut reports: Vec<RequestReport> =
+        parsed.requests.iter().zip(texts).zip(judged).map(report).collect();
     if let Some(last) = reports.last_mut() {
-        let (n, most) = (parsed.left_out, request::MAX_REQUESTS);
-        let left_out = (n > 0)
-            .then(|| format!("{n} more requests were left out; at most {most} are answered"));
+        let most = request::MAX_REQUESTS;
+        let left_out = match parsed.left_out {
+            0 => None,
+            1 => Some(format!("1 more request was left out; at most {most} are answered")),
+            n => Some(format!("{n} more requests were left out; at most {most} are answered")),
+        };
         let own = last.note.take().into_iter();
         let notes: Vec<String> = own.chain(parsed.problems.clone()).chain(left_out).collect();
         last.note = (!notes.is_empty()).then(|| notes.join("; "));

@@ -3,6 +3,7 @@
 use crate::index::Matrix;
 use crate::rank::Recipe;
 use crate::rank::{self};
+use crate::request::Form;
 
 /// A ranking: matrices, stages and weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,6 +51,16 @@ impl Method {
         instructs: false,
         recipe: rank::MCP_ZERO,
     };
+
+    /// The weights for a request of this form: in plain words many say little,
+    /// and none is known to be the verb.
+    #[must_use]
+    pub fn recipe_for(&self, form: Form) -> Recipe {
+        match form {
+            Form::Tagged => self.recipe,
+            Form::Plain => Recipe { words: self.recipe.plain_words, ..self.recipe },
+        }
+    }
 
     /// Whether words have a say.
     #[must_use]

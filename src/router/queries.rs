@@ -11,6 +11,7 @@ use super::error::RouteError;
 use crate::embed::BadVector;
 use crate::embed::Embedder;
 use crate::embed::UnitVector;
+use crate::operation::Operation;
 use crate::request::Form;
 use crate::request::Parsed;
 use crate::request::ToolRequest;
@@ -28,6 +29,10 @@ pub(super) struct Texts {
     pub(super) words: String,
     /// The platform as the request names it.
     pub(super) platform: Option<String>,
+    /// What the request wants done; unknown of plain words.
+    pub(super) operation: Operation,
+    /// Whether it came as a tool request or as plain words.
+    pub(super) form: Form,
 }
 
 /// The vector of every distinct text that has one.
@@ -69,12 +74,16 @@ impl Queries {
             let is_raw = request.form == Form::Plain && method.instructs;
             let prefix = if is_raw { instruction } else { "" };
             let with_prefix = |text: &String| format!("{prefix}{text}");
+            let is_tagged = request.form == Form::Tagged;
+            let tool_line = request.tool.as_deref().filter(|_| is_tagged);
             Texts {
                 server: request.server.as_ref().map(with_prefix),
                 tool: request.tool.as_ref().map(with_prefix),
                 joint: joint(request, method),
                 words: words(request),
-                platform: request.server.clone().filter(|_| request.form == Form::Tagged),
+                platform: request.server.clone().filter(|_| is_tagged),
+                operation: tool_line.map(Operation::of_request).unwrap_or_default(),
+                form: request.form,
             }
         };
         parsed.requests.iter().map(one).collect()

@@ -1,6 +1,7 @@
 //! Index and vectors → rankings: which matrices, which recipe, which stages.
 
 use super::error::RouteError;
+use super::judge::SIGNAL_HITS;
 use super::queries::{Texts, Vectors};
 use super::{Method, Options, Stages};
 use crate::catalog::ServerId;
@@ -10,21 +11,24 @@ use crate::index::IndexError;
 use crate::index::Lexical;
 use crate::index::Matrix;
 use crate::index::Neighbors;
+use crate::operation::Operation;
 use crate::rank::Corpus;
 use crate::rank::Query;
 use crate::rank::Ranking;
 use crate::rank::Words;
 use crate::rank::{self};
 
-/// The matrices that a method reads.
+/// The matrices that a method reads, and the graphs of just these.
 fn corpus<'a>(index: &'a Index, method: &Method) -> Result<Corpus<'a>, RouteError> {
+    let graph =
+        |kind: Neighbors, of: &[Matrix]| index.graph(kind).filter(|_| kind.matrices() == of);
     let no_paper = || IndexError::NoPaperVectors { dir: index.dir().to_owned() };
     Ok(Corpus {
         server_texts: method.server_texts.iter().filter_map(|kind| index.rows(*kind)).collect(),
         tool_text: index.rows(method.tool_text).ok_or_else(no_paper)?,
         tool_server: index.tool_server(),
-        server_graph: index.graph(Neighbors::Servers),
-        tool_graph: index.graph(Neighbors::Tools).filter(|_| method.tool_text == Matrix::ToolText),
+        server_graph: graph(Neighbors::Servers, method.server_texts),
+        tool_graph: graph(Neighbors::Tools, &[method.tool_text]),
     })
 }
 
@@ -35,10 +39,12 @@ pub(super) fn rank_all(
     vectors: &Vectors,
     options: &Options,
 ) -> Result<Vec<Ranking>, RouteError> {
-    let (method, recipe) = (&options.method, &options.method.recipe);
+    let method = &options.method;
+    let operations = index.tool_operation();
     let corpus = corpus(index, method)?;
-    let limit = options.top_k + options.exclude.len();
+    let limit = options.top_k.max(SIGNAL_HITS) + options.exclude.len();
     let one = |texts: &Texts| {
+        let recipe = &method.recipe_for(texts.form);
         let query = query(texts, vectors, method.stages);
         let lexical = index.lexical();
         let n_words = match query {
@@ -53,7 +59,15 @@ pub(super) fn rank_all(
             let name = index.server(server).map(|record| name_words(&record.name));
             !platform.is_empty() && name.is_ok_and(|name| name == platform)
         };
-        let words = Words { best: &best, score_of: &score_of, is_named: &is_named };
+        let contradicts = |tool: ToolId| {
+            texts.operation.contradicts(Operation::from_bits(operations[tool.row()]))
+        };
+        let words = Words {
+            best: &best,
+            score_of: &score_of,
+            is_named: &is_named,
+            contradicts: &contradicts,
+        };
         Ok(rank::rank(&corpus, query, words, recipe, limit))
     };
     let rankings = texts.iter().map(one).collect::<Result<Vec<Ranking>, RouteError>>()?;

@@ -47,6 +47,7 @@ pub(super) fn read(
         exclude: given("exclude").map(as_names).transpose()?.unwrap_or_default(),
         cursor: text("cursor")?,
         method: defaults.method,
+        floor: defaults.floor,
     };
     Ok((ask, options))
 }

@@ -105,7 +105,7 @@ mod tests {
                 serde_json::json!({"name": name, "tools": tools})
             })
             .collect();
-        parse("x", &serde_json::json!({"servers": servers}).to_string(), None).unwrap()
+        parse("x", serde_json::json!({"servers": servers}).to_string(), None).unwrap()
     }
 
     fn server_names(merged: &Merged) -> Vec<&str> {

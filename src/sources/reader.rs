@@ -26,17 +26,20 @@ impl Reader {
     pub(crate) fn text(&mut self, path: &Path) -> Result<String, SourceError> {
         let bytes =
             fs_err::read(path).map_err(|source| SourceError::from_io(path.to_owned(), source))?;
-        self.count(&bytes);
-        match text::decode(&bytes) {
+        self.decoded(path, &bytes)
+    }
+
+    /// The text of bytes that came from elsewhere.
+    ///
+    /// # Errors
+    /// When they are no text.
+    pub(crate) fn decoded(&mut self, path: &Path, bytes: &[u8]) -> Result<String, SourceError> {
+        self.sha256.update(bytes);
+        self.bytes += bytes.len() as u64;
+        match text::decode(bytes) {
             Ok(text) => Ok(text.into_owned()),
             Err(source) => Err(SourceError::Encoding { path: path.to_owned(), source }),
         }
-    }
-
-    /// Takes bytes into account that came from elsewhere.
-    pub(crate) fn count(&mut self, bytes: &[u8]) {
-        self.sha256.update(bytes);
-        self.bytes += bytes.len() as u64;
     }
 
     /// Size and SHA-256 of all that was read.

@@ -212,7 +212,7 @@ mod tests {
 
     #[expect(clippy::needless_pass_by_value, reason = "reads better at the calls")]
     fn import(document: Value) -> Import {
-        let import = parse("x.json", &document.to_string(), None).unwrap();
+        let import = parse("x.json", document.to_string(), None).unwrap();
         assert_eq!(import.format, Format::Registry, "{document}");
         import
     }

@@ -108,7 +108,7 @@ mod tests {
             (r#"{"is_success":false,"tools":[]}"#, "page", 1),
             ("null", "page", 1),
         ] {
-            let import = parse("x.json", &dump(live), None).unwrap();
+            let import = parse("x.json", dump(live), None).unwrap();
             assert_eq!(import.format, Format::Toucan);
             let server = &import.servers[0];
             assert_eq!((server.name.as_str(), server.description.as_str()), ("S", "Short."));

@@ -2,6 +2,8 @@
 
 mod build;
 mod clients;
+mod evaluation;
+mod languages;
 mod models;
 mod names;
 mod ranking;

@@ -4,6 +4,7 @@ mod concurrency;
 mod damage;
 mod kill;
 mod room;
+mod vectors;
 
 use std::path::Path;
 use std::process::Command;

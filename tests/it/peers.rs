@@ -1,7 +1,10 @@
-//! Peers that nobody here wrote: numpy, onnxruntime, the official MCP client.
+//! Peers that nobody here wrote: numpy, onnxruntime, the official MCP client,
+//! the MCP Inspector.
 //!
 //! The scripts lie in `tests/peers`; `tests/peers/setup.sh` makes the Python
 //! they need. What needs no Python is tested without being asked for.
+
+mod inspector;
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};

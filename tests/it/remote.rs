@@ -1,6 +1,7 @@
 //! The remote embedder against an API on this machine: what is asked, what is
 //! made of every kind of answer, and that the key stays a secret.
 
+mod deadline;
 mod stub;
 
 use std::io::{BufRead, BufReader, Write};
@@ -435,6 +436,14 @@ fn the_meta_server_asks_the_api_too() {
     let world = World::new();
     stdout_of(&mut world.build(&[]), 0);
     world.stub.take_seen();
+    let result = served(&world);
+    let found = &result["structuredContent"]["matches"][0]["name"];
+    assert_eq!(found, "trackboard__createIssue", "{result}");
+    assert_eq!(world.stub.take_seen().len(), 1);
+}
+
+/// The result of one call of the meta-server.
+fn served(world: &World) -> Value {
     let mut serve = world.toolscout(&["serve"]);
     let mut serve = serve.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = serve.stdin.take().unwrap();
@@ -451,12 +460,10 @@ fn the_meta_server_asks_the_api_too() {
     }
     let lines = BufReader::new(serve.stdout.take().unwrap()).lines();
     let answers = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
-    let answer = answers.into_iter().find(|answer| answer["id"] == 2).unwrap();
+    let mut answer = answers.into_iter().find(|answer| answer["id"] == 2).unwrap();
     drop(stdin);
     serve.wait().unwrap();
-    let found = &answer["result"]["structuredContent"]["matches"][0]["name"];
-    assert_eq!(found, "trackboard__createIssue", "{answer}");
-    assert_eq!(world.stub.take_seen().len(), 1);
+    answer["result"].take()
 }
 
 fn files(dir: &Path) -> Vec<PathBuf> {

@@ -53,6 +53,7 @@ fn index(problem: &Problem, storage: Storage) -> (tempfile::TempDir, Index) {
         servers: (0..problem.server_texts[0].nrows()).map(server).collect(),
         tools: (0..problem.tool_server.len()).map(tool).collect(),
         tool_server: problem.tool_server.clone(),
+        tool_operation: vec![0; problem.tool_server.len()],
         words: vec![String::new(); problem.tool_server.len()],
         matrices,
         storage,
@@ -137,6 +138,19 @@ proptest! {
         prop_assert!(of_servers / 50.0 >= 0.99, "recall of servers {}", of_servers / 50.0);
         prop_assert!(100 * n_same >= 99 * n_hits, "{n_same} of {n_hits} hits are the same");
     }
+}
+
+#[test]
+fn equal_rows_give_equal_graphs() {
+    let mut random = Random(7);
+    let problem = Kind::real(&mut random, 32).problem(&mut random, 500, 3_000);
+    let storage = Storage { graphs_above: 100, ..Storage::default() };
+    let built = [(); 2].map(|()| index(&problem, storage));
+    let [first, second] = built.map(|(dir, _)| {
+        let path = dir.path().join("gen-1/neighbors.safetensors");
+        std::fs::read(path).unwrap()
+    });
+    assert!(first == second, "{} and {} bytes differ", first.len(), second.len());
 }
 
 /// Every score changes by no more than its cosines do, so the n-th best score

@@ -42,7 +42,7 @@ pub enum RemoteError {
         source: ureq::Error,
     },
     /// Every connection ended in the middle.
-    #[error("`{host}` ended the connection {tries} times without an answer; try again later")]
+    #[error("`{host}` ended the connection {} without an answer; try again later", times(*tries))]
     Broken {
         /// Who was called.
         host: String,
@@ -62,7 +62,8 @@ pub enum RemoteError {
     },
     /// Too many requests, or trouble at the server, each time it was asked.
     #[error(
-        "`{host}` answers with HTTP {status} after {tries} tries: {message}; try again later, what is embedded stays in the cache"
+        "`{host}` answers with HTTP {status} after {}: {message}; try again later, what is embedded stays in the cache",
+        if *tries == 1 { "one try".to_owned() } else { format!("{tries} tries") }
     )]
     Busy {
         /// Who answered.
@@ -162,6 +163,10 @@ impl RemoteError {
             _ => Fault::Environment,
         }
     }
+}
+
+fn times(n: usize) -> String {
+    if n == 1 { "once".to_owned() } else { format!("{n} times") }
 }
 
 fn cure(status: u16, key: &KeyState) -> String {

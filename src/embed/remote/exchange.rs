@@ -1,7 +1,7 @@
 //! One question and its answer over HTTP, asked again while that may help.
 
 use std::io::{ErrorKind, Read};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
@@ -37,6 +37,8 @@ pub struct Limits {
     pub connect: Duration,
     /// From the name look-up to the last byte, for one try.
     pub whole: Duration,
+    /// For all tries and pauses of one call; none where nobody waits for it.
+    pub in_all: Option<Duration>,
     /// Of a good answer; 128 vectors of 4,096 numbers take about 12 MB.
     pub response_bytes: u64,
     /// Called between two tries.
@@ -48,9 +50,24 @@ impl Default for Limits {
         Self {
             connect: Duration::from_secs(10),
             whole: Duration::from_secs(60),
+            in_all: None,
             response_bytes: 64 << 20,
             pause: Box::new(std::thread::sleep),
         }
+    }
+}
+
+impl Limits {
+    /// For texts that somebody waits for: an agent gives a tool call up after
+    /// a minute or less, so a busy server is reported well before.
+    #[must_use]
+    pub fn of_a_request() -> Self {
+        Self { in_all: Some(Duration::from_secs(10)), ..Self::default() }
+    }
+
+    /// The end of a call that begins now.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        Some(Instant::now() + self.in_all?)
     }
 }
 
@@ -97,12 +114,21 @@ impl Exchange {
         })
     }
 
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     pub(super) fn host(&self) -> &str {
         &self.host
     }
 
     /// The numbers of each of `texts`, in order; as many as there are texts.
-    pub(super) fn ask(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, RemoteError> {
+    /// After `deadline` nothing is waited for.
+    pub(super) fn ask(
+        &self,
+        texts: &[&str],
+        deadline: Option<Instant>,
+    ) -> Result<Vec<Vec<f32>>, RemoteError> {
         let question = Question {
             model: &self.model,
             input: texts,
@@ -111,56 +137,78 @@ impl Exchange {
         };
         #[expect(clippy::expect_used, reason = "strings and a number are always JSON")]
         let question = serde_json::to_vec(&question).expect("strings and a number are JSON");
-        let body = self.post(&question)?;
+        let body = self.post(&question, deadline)?;
         answer::rows(&body, texts.len(), &self.host, &self.key)
     }
 
-    fn post(&self, question: &[u8]) -> Result<Vec<u8>, RemoteError> {
+    fn post(&self, question: &[u8], deadline: Option<Instant>) -> Result<Vec<u8>, RemoteError> {
         for (pause, n_try) in PAUSES.into_iter().zip(1..) {
-            let (reason, pause) = match self.post_once(question) {
-                Err(RemoteError::Busy { status, retry_after, .. }) => {
-                    (format!("answers with HTTP {status}"), retry_after.unwrap_or(pause))
-                }
-                Err(RemoteError::Broken { .. }) => ("ended the connection".to_owned(), pause),
+            let error = match self.post_once(question, n_try, deadline) {
+                Err(error) => error,
                 done => return done,
             };
+            let (reason, pause) = match &error {
+                RemoteError::Busy { status, retry_after, .. } => {
+                    (format!("answers with HTTP {status}"), retry_after.unwrap_or(pause))
+                }
+                RemoteError::Broken { .. } => ("ended the connection".to_owned(), pause),
+                _ => return Err(error),
+            };
+            if deadline.is_some_and(|deadline| Instant::now() + pause >= deadline) {
+                return Err(error);
+            }
             let (host, seconds) = (&self.host, pause.as_secs_f32());
             tracing::warn!("`{host}` {reason}, try {n_try} of {TRIES}; next in {seconds} s");
             (self.limits.pause)(pause);
         }
-        self.post_once(question)
+        self.post_once(question, TRIES, deadline)
     }
 
-    fn post_once(&self, question: &[u8]) -> Result<Vec<u8>, RemoteError> {
+    fn post_once(
+        &self,
+        question: &[u8],
+        n_try: usize,
+        deadline: Option<Instant>,
+    ) -> Result<Vec<u8>, RemoteError> {
         let mut request = self.agent.post(&self.url).header(CONTENT_TYPE, "application/json");
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let is_short = left.is_some_and(|left| left < self.limits.whole);
+        if is_short {
+            // Zero would mean no limit.
+            let left = left.map(|left| left.max(Duration::from_millis(1)));
+            request = request.config().timeout_global(left).build();
+        }
+        let whole = self.limits.in_all.filter(|_| is_short).unwrap_or(self.limits.whole);
+        let failed = |error| self.failed(error, n_try, whole);
         if let Some(header) = self.key.header() {
             request = request.header(AUTHORIZATION, header);
         }
-        let response = request.send(question).map_err(|error| self.failed(error))?;
+        let response = request.send(question).map_err(failed)?;
         if !response.status().is_success() {
-            return Err(self.rejected(response));
+            return Err(self.rejected(response, n_try));
         }
         let mut body = response.into_body();
         let body = body.with_config().limit(self.limits.response_bytes);
-        body.read_to_vec().map_err(|error| self.failed(error))
+        body.read_to_vec().map_err(failed)
     }
 
-    fn failed(&self, error: ureq::Error) -> RemoteError {
+    /// `whole` is the limit that a time-out of the whole try stands for.
+    fn failed(&self, error: ureq::Error, tries: usize, whole: Duration) -> RemoteError {
         let host = self.host.clone();
         match error {
             ureq::Error::Timeout(Timeout::Connect) => {
                 RemoteError::TimedOut { host, after: self.limits.connect }
             }
-            ureq::Error::Timeout(_) => RemoteError::TimedOut { host, after: self.limits.whole },
+            ureq::Error::Timeout(_) => RemoteError::TimedOut { host, after: whole },
             ureq::Error::BodyExceedsLimit(limit_bytes) => {
                 RemoteError::TooLarge { host, limit_bytes }
             }
-            source if is_reset(&source) => RemoteError::Broken { host, tries: TRIES, source },
+            source if is_reset(&source) => RemoteError::Broken { host, tries, source },
             source => RemoteError::Unreachable { host, source },
         }
     }
 
-    fn rejected(&self, response: Response<Body>) -> RemoteError {
+    fn rejected(&self, response: Response<Body>, tries: usize) -> RemoteError {
         let status = response.status().as_u16();
         let retry_after = retry_after(response.headers());
         let mut body = Vec::new();
@@ -170,9 +218,7 @@ impl Exchange {
         }
         let (host, message) = (self.host.clone(), answer::message(&body, &self.key));
         match status {
-            408 | 429 | 500.. => {
-                RemoteError::Busy { host, status, tries: TRIES, message, retry_after }
-            }
+            408 | 429 | 500.. => RemoteError::Busy { host, status, tries, message, retry_after },
             _ => RemoteError::Refused { host, status, message, key: self.key.state().clone() },
         }
     }

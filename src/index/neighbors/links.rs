@@ -1,9 +1,12 @@
 //! Rows → links: `hnsw_rs` inserts the distinct ones, its base layer is kept.
+//!
+//! One after another, so that equal rows give equal links.
 
 use std::collections::HashMap;
 
 use hnsw_rs::prelude::{Distance, Hnsw};
 
+use crate::vectors::Graph;
 use crate::vectors::Packed;
 use crate::vectors::Rows;
 use crate::vectors::quantise;
@@ -16,10 +19,6 @@ const CANDIDATES: usize = 100;
 
 /// `hnsw_rs` knows no more layers.
 const MAX_LAYERS: usize = 16;
-
-/// Nodes inserted one by one at first: two that find an empty graph at the
-/// same time would never be linked.
-const ALONE: usize = 1_000;
 
 /// Entries taken from the upper layers; every search looks at all of them.
 const MAX_ENTRIES: usize = 256;
@@ -38,8 +37,13 @@ pub(super) struct Links {
 
 impl Links {
     /// Links the distinct rows; zero rows, and any that is no vector, are left
-    /// out.
-    pub(super) fn new<'a>(rows: impl Iterator<Item = &'a [f32]>, dim: usize) -> Self {
+    /// out. The links of the graph `before` are taken over if its nodes are the
+    /// same.
+    pub(super) fn new<'a>(
+        rows: impl Iterator<Item = &'a [f32]>,
+        dim: usize,
+        before: Option<Graph<'_>>,
+    ) -> Self {
         let mut graph = Self::default();
         let node_of_row = graph.add_distinct(rows);
         graph.add_rows(&node_of_row);
@@ -48,7 +52,10 @@ impl Links {
             scales: std::mem::take(&mut graph.scales),
         };
         if let Some(codes) = packed.rows(dim) {
-            graph.link(codes);
+            match before.filter(|before| before.codes == codes) {
+                Some(before) => graph.take_over(before),
+                None => graph.link(codes),
+            }
         }
         if let Packed::Int8 { codes, scales } = packed {
             (graph.codes, graph.scales) = (codes, scales);
@@ -92,13 +99,19 @@ impl Links {
         }
     }
 
+    fn take_over(&mut self, before: Graph<'_>) {
+        self.link_starts = before.link_starts.to_vec();
+        self.links = before.links.to_vec();
+        self.entries = before.entries.to_vec();
+    }
+
     /// Links and entries of the nodes with these codes.
     fn link(&mut self, codes: Rows<'_>) {
         let ids: Vec<u32> = (0..codes.n_rows()).map(id).collect();
         let hnsw = Hnsw::new(LINKS, ids.len().max(1), MAX_LAYERS, CANDIDATES, CodeDistance(codes));
-        let mut items = ids.iter().map(|node| (std::slice::from_ref(node), *node as usize));
-        items.by_ref().take(ALONE).for_each(|item| hnsw.insert(item));
-        hnsw.parallel_insert_slice(&items.collect());
+        for node in &ids {
+            hnsw.insert((std::slice::from_ref(node), *node as usize));
+        }
         let points = hnsw.get_point_indexation();
         let mut links = vec![Vec::new(); ids.len()];
         for layer in (0..=usize::from(points.get_max_level_observed())).rev() {
@@ -150,4 +163,47 @@ impl Distance<u32> for CodeDistance<'_> {
 #[expect(clippy::expect_used, reason = "a graph of so many links fits no memory")]
 fn id(n: usize) -> u32 {
     u32::try_from(n).expect("there are fewer than 2^32 rows and links")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors::Rows;
+
+    fn graph<'a>(links: &'a Links, codes: Rows<'a>) -> Graph<'a> {
+        Graph {
+            codes,
+            link_starts: &links.link_starts,
+            links: &links.links,
+            row_starts: &links.row_starts,
+            rows: &links.rows,
+            entries: &links.entries,
+        }
+    }
+
+    /// A circle of rows, the first of which comes again at the end.
+    fn circle(n: u16) -> Vec<[f32; 2]> {
+        let angle = |row: u16| f32::from(row % n) * std::f32::consts::TAU / f32::from(n);
+        (0..=n).map(|row| [angle(row).cos(), angle(row).sin()]).collect()
+    }
+
+    fn links(rows: &[[f32; 2]], before: Option<Graph<'_>>) -> Links {
+        Links::new(rows.iter().map(|row| &row[..]), 2, before)
+    }
+
+    #[test]
+    fn links_are_taken_over_only_between_the_same_nodes() {
+        let (rows, others) = (circle(40), circle(41));
+        let mut first = links(&rows, None);
+        assert_eq!((first.scales.len(), first.rows.len()), (40, 41));
+        let (codes, scales) = (first.codes.clone(), first.scales.clone());
+        let packed = Packed::Int8 { codes, scales };
+        let codes = packed.rows(2).unwrap();
+        first.links.reverse();
+        let again = links(&rows, Some(graph(&first, codes)));
+        assert_eq!(again.links, first.links);
+        assert_eq!(again.entries, first.entries);
+        let other = links(&others, Some(graph(&first, codes)));
+        assert_eq!(other.links, links(&others, None).links);
+    }
 }

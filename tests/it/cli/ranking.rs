@@ -15,7 +15,7 @@ use crate::support::stdout_of;
 use crate::support::toolscout;
 
 /// An index of that source, built with the real model.
-fn real_index(source: &Path) -> World {
+pub(super) fn real_index(source: &Path) -> World {
     pull_model();
     let world = World::empty();
     std::os::unix::fs::symlink(home().join("models"), world.home().join("models")).unwrap();

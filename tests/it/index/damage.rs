@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use toolscout::index::FORMAT_VERSION;
+use toolscout::catalog::ToolId;
+use toolscout::index::{FORMAT_VERSION, Index};
 
 use super::{build, catalog};
 use crate::support::World;
@@ -279,7 +280,7 @@ fn wrong_dimensions_and_counts_are_refused_with_both_sides() {
     );
     check_refused(
         |manifest| manifest["counts"]["tools"] = 22.into(),
-        &["vectors.safetensors", "[22]", "[21]"],
+        &["lexical.safetensors", "21 tools", "expected 22"],
     );
 }
 
@@ -336,4 +337,26 @@ fn rows_that_are_no_unit_vectors_are_refused() {
             }
         }
     }
+}
+
+/// Found by fuzzing: tantivy panics at files that lie, wherever they lie.
+#[test]
+fn a_forged_file_of_words_is_damage_and_no_panic() {
+    let world = World::of(&catalog(40, 1));
+    let path = world.live().join("lexical.safetensors");
+    let sound = std::fs::read(&path).unwrap();
+    let mut n_damaged = 0;
+    for start in (0..sound.len() - 8).step_by(41) {
+        let mut forged = sound.clone();
+        forged[start..start + 8].fill(0xFF);
+        std::fs::write(&path, forged).unwrap();
+        checksummed_again(&world, "lexical.safetensors");
+        let found = Index::open_sound(&world.index()).and_then(|(index, _)| {
+            let best = index.lexical().best("echo a thing of version", 5)?;
+            let tools: Vec<ToolId> = (0..41).map(ToolId).collect();
+            Ok((best, index.lexical().scores("echo a thing", &tools)?))
+        });
+        n_damaged += usize::from(found.is_err());
+    }
+    assert!(n_damaged > 10, "{n_damaged}");
 }
