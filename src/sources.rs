@@ -256,6 +256,8 @@ fn shared(relative: &str) -> Option<PathBuf> {
 mod tests {
     use std::error::Error;
 
+    use proptest::prelude::*;
+
     use super::*;
     use crate::error::Fault;
 
@@ -379,6 +381,55 @@ mod tests {
                 matches!(result, Err(SourceError::UnknownShape { .. })),
                 "{relative}: {result:?}"
             );
+        }
+    }
+
+    /// One small text of each format.
+    const SAMPLES: [&str; 10] = [
+        r#"{"servers":[{"name":"S","description":"d","tools":[{"name":"t","inputSchema":{}}]}]}"#,
+        r#"{"servers":[{"server":{"name":"S","version":"1","repository":{"url":"u"}},"_meta":{"io.modelcontextprotocol.registry/official":{"isLatest":true,"status":"active"}}}],"metadata":{"nextCursor":"x"}}"#,
+        r#"{"servers":{"S":{"tier":"x","image":"y","status":"Active","tools":["t"]}}}"#,
+        r#"{"data":{"servers":[{"name":"S","packages":[],"_meta":{"io.modelcontextprotocol.registry/publisher-provided":{"p":{"i":{"tools":["t"]}}}}}]}}"#,
+        r#"[{"name":"S","config":{"mcpServers":{}},"tools":{"s":{"tools":[{"name":"t"}]}}}]"#,
+        r#"{"labels":{"analysis":"a"},"metadata":{"server_name":"S","server_info_crawled":{"tools":[{"name":"t"}]}}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t"}]}}"#,
+        r#"{"name":"S","tools":[{"name":"t","parameter":{"q":"(string) Q"}}]}"#,
+        "name: S\ntype: server\nabout: {title: x}\ntools: [{name: t, arguments: [{name: a, type: string}]}]\n",
+        "registry:\n  S: {type: server, image: x, tools: [{name: t}]}\n",
+    ];
+
+    /// Field by field: something of another kind, nothing, or a piece cut out.
+    fn damaged() -> impl Strategy<Value = String> {
+        let odd = prop::sample::select(vec!["null", "7", "\"\"", "[]", "{}", "[[1]]", "", "\u{0}"]);
+        (0..SAMPLES.len(), any::<prop::sample::Index>(), 0_usize..12, odd).prop_map(
+            |(sample, at, length, odd)| {
+                let sample = SAMPLES[sample];
+                let start = at.index(sample.len());
+                let end = (start + length).min(sample.len());
+                format!("{}{odd}{}", &sample[..start], &sample[end..])
+            },
+        )
+    }
+
+    #[test]
+    fn every_sample_is_known_and_holds_one_tool_or_none() {
+        for sample in SAMPLES {
+            let import = parse("x", sample, None).unwrap();
+            assert_eq!(import.servers.len(), 1, "{sample}");
+            assert!(import.rejected.is_empty(), "{sample}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn damage_is_no_reason_to_panic(text in damaged()) {
+            for name in ["x.json", "x.yaml"] {
+                for forced in std::iter::once(None).chain(Format::ALL.map(Some)) {
+                    if let Ok(import) = parse(name, &text, forced) {
+                        prop_assert!(import.servers.iter().all(|server| !server.name.is_empty()));
+                    }
+                }
+            }
         }
     }
 }

@@ -116,7 +116,7 @@ impl Found {
             print("  no MCP servers in it")?;
         }
         for warning in &config.warnings {
-            print(&format!("  {warning}"))?;
+            print(&format!("  {}", clean(&warning.to_string())))?;
         }
         Ok(())
     }

@@ -129,6 +129,8 @@ pub fn parse(path: &Path, text: &str) -> Result<ClientConfig, SourceError> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::sources::shared;
 
@@ -335,6 +337,23 @@ mod tests {
         );
         let said = format!("{config:?}");
         assert!(!said.contains("1234"), "{said}");
+    }
+
+    proptest! {
+        #[test]
+        fn damage_is_no_reason_to_panic(
+            start in 0_usize..200,
+            length in 0_usize..12,
+            odd in prop::sample::select(vec!["null", "7", "\"\"", "[]", "{}", "[[1]]", "", "\"", "/*", "${"]),
+        ) {
+            let text = r#"{"inputs":[{"id":"k"}],"projects":{"p":{"mcpServers":{}}},"mcpServers":{"a":{"command":"c","args":["x"],
+                "env":{"A":"${input:k}"},"cwd":"/","disabled":true},"b":{"type":"sse","url":"https://b.example?x","headers":{"H":"v"}}}}"#;
+            let (start, end) = (start.min(text.len()), (start + length).min(text.len()));
+            let text = format!("{}{odd}{}", &text[..start], &text[end..]);
+            for name in ["x.json", ".gemini/settings.json", "x.yaml", "x.toml"] {
+                let _either = parse(Path::new(name), &text);
+            }
+        }
     }
 
     /// The field cases, as the project's own files.

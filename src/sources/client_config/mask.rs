@@ -53,6 +53,10 @@ pub(crate) fn arguments<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String>
         shown.push(match word.split_once('=') {
             _ if follows_secret && !word.starts_with("${") => HIDDEN.to_owned(),
             Some((name, _)) if sets_variable => format!("{name}={HIDDEN}"),
+            Some(("--env", set)) => {
+                let (name, value) = set.split_once('=').unwrap_or((set, ""));
+                format!("--env={name}{}", if value.is_empty() { "" } else { "=***" })
+            }
             _ => argument(word),
         });
         before = word;
@@ -64,18 +68,12 @@ fn argument(word: &str) -> String {
     if word.contains("://") {
         return address(word);
     }
-    let lower = word.to_lowercase();
+    // ASCII only, so that positions are those of the word itself.
+    let lower = word.to_ascii_lowercase();
     let starts = SECRET_WORDS.iter().filter_map(|secret| lower.find(secret)).min();
-    let value = starts.and_then(|start| {
-        let after = lower.get(start..)?.find(['=', ':'])?;
-        Some(start + after + 1)
-    });
+    let value = starts.and_then(|start| Some(start + lower[start..].find(['=', ':'])? + 1));
     match value {
-        // Lower case may have another length in bytes: then all of it goes.
-        Some(at) if lower.len() == word.len() && at < word.len() => {
-            format!("{}{HIDDEN}", &word[..at])
-        }
-        Some(at) if at < lower.len() => HIDDEN.to_owned(),
+        Some(at) if at < word.len() => format!("{}{HIDDEN}", &word[..at]),
         _ if is_key(word) => HIDDEN.to_owned(),
         _ => word.to_owned(),
     }
@@ -121,7 +119,19 @@ fn is_key(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn any_text_can_be_shown(text: String, marks in "[-=:/@?#\u{130}\u{212a}a-z{}$ ]{0,20}") {
+            for text in [text, marks.clone(), format!("--token{marks}"), format!("x://{marks}")] {
+                let _shown = arguments([text.as_str(), text.as_str()].into_iter());
+                let _shown = address(&text);
+            }
+        }
+    }
 
     #[test]
     fn what_may_be_secret_is_hidden_and_the_rest_is_not() {
@@ -137,6 +147,7 @@ mod tests {
                 "docker run -e NAME -e OTHER=abc --env B=c img",
                 "docker run -e NAME -e OTHER=*** --env B=*** img",
             ),
+            ("docker run --env=NAME --env=B=abc img", "docker run --env=NAME --env=B=*** img"),
             ("x --header Authorization:abc", "x --header Authorization:***"),
             (r#"x {"apiKey":"abc"}"#, r#"x {"apiKey":***"#),
             ("x postgres://me:pw@host/db?x=1", "x postgres://***@host/db?***"),

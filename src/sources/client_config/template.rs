@@ -9,7 +9,7 @@ use std::fmt;
 /// How a client writes references; all know `${…}` in one way or another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Syntax {
-    /// `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${input:id}`.
+    /// `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${input:id}`, `${file:path}`.
     #[default]
     Braces,
     /// Gemini: `$NAME` too.
@@ -192,6 +192,9 @@ fn braced(inside: &str) -> Piece {
     if let Some(id) = inside.strip_prefix("input:") {
         return without_default(variable(Kind::Input, id));
     }
+    if let Some(path) = inside.strip_prefix("file:") {
+        return without_default(variable(Kind::File, path));
+    }
     let inside = inside.strip_prefix("env:").unwrap_or(inside);
     let (name, default) = match inside.split_once(":-") {
         Some((_, default)) if default.contains("${") => return without_default(unknown()),
@@ -262,6 +265,7 @@ mod tests {
         check(Braces, "${N:-free} ${N:-}", &["N", "N"], Some("free "));
         check(Braces, "${A:-x}", &["A"], Some("a${B}"));
         check(Braces, "${input:key}", &["input:key"], None);
+        check(Braces, "${file:/k}", &["file:/k"], None);
         check(Braces, "${workspaceFolder}/x", &["workspaceFolder"], None);
         check(Braces, "$A {env:A} {A} %A% $$ 5$", &[], Some("$A {env:A} {A} %A% $$ 5$"));
         check(Dollar, "$A_$A-${A}$1", &["A_", "A", "A"], None);
