@@ -55,7 +55,7 @@ def tensors(path):
     content = path.read_bytes()
     n_header = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + n_header])
-    types = {"F32": "<f4", "U32": "<u4", "U64": "<u8"}
+    types = {"F32": "<f4", "U32": "<u4", "U8": "u1", "U64": "<u8"}
     found = {}
     for name, tensor in header.items():
         if name != "__metadata__":
