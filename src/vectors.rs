@@ -7,7 +7,7 @@ mod dot;
 mod graph;
 mod precision;
 
-pub use graph::Graph;
+pub use graph::{Graph, Lists};
 pub use precision::{Packed, Precision, quantise};
 
 use std::ops::Range;

@@ -21,6 +21,7 @@ use super::read::map;
 use super::tensor::{Slice, Tensors, serialize};
 use super::{Counts, Draft, Index, IndexError, Matrix};
 use crate::vectors::Graph;
+use crate::vectors::Lists;
 use crate::vectors::Numbers;
 use crate::vectors::Rows;
 
@@ -93,12 +94,15 @@ fn tensors(kind: Neighbors, links: &Links, dim: usize) -> Vec<(String, Slice<'_>
         (kind.tensor("codes"), Slice::new(Dtype::I8, vec![n_nodes, dim], &links.codes)),
         (kind.tensor("scales"), Slice::new(Dtype::F32, vec![n_nodes], &links.scales)),
     ];
+    let layers = &links.layers;
     for (part, ids) in [
-        ("link_starts", &links.link_starts),
-        ("links", &links.links),
-        ("row_starts", &links.row_starts),
-        ("rows", &links.rows),
-        ("entries", &links.entries),
+        ("row_starts", &links.rows.starts),
+        ("rows", &links.rows.ids),
+        ("link_starts", &layers.links.starts),
+        ("links", &layers.links.ids),
+        ("upper", &layers.upper),
+        ("upper_link_starts", &layers.upper_links.starts),
+        ("upper_links", &layers.upper_links.ids),
     ] {
         all.push((kind.tensor(part), Slice::new(Dtype::U32, vec![ids.len()], ids)));
     }
@@ -131,13 +135,13 @@ impl NeighborsFile {
         let codes = self.tensors.numbers(&self.bytes, &kind.tensor("codes"))?;
         let scales = self.tensors.numbers(&self.bytes, &kind.tensor("scales"))?;
         let ids = |part: &str| self.tensors.numbers(&self.bytes, &kind.tensor(part));
+        let lists = |starts, part| Some(Lists { starts: ids(starts)?, ids: ids(part)? });
         Some(Graph {
             codes: Rows::new(dim, Numbers::Int8 { codes, scales })?,
-            link_starts: ids("link_starts")?,
-            links: ids("links")?,
-            row_starts: ids("row_starts")?,
-            rows: ids("rows")?,
-            entries: ids("entries")?,
+            rows: lists("row_starts", "rows")?,
+            links: lists("link_starts", "links")?,
+            upper: ids("upper")?,
+            upper_links: lists("upper_link_starts", "upper_links")?,
         })
     }
 
