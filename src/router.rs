@@ -1,6 +1,6 @@
 //! The whole online flow: text → parse → embed → rank → shape.
 //!
-//! Read [`Router::answer`] first. Owns the order of the steps and the choices
+//! Read `Router::answer` first. Owns the order of the steps and the choices
 //! between them; each step lives in a room of its own.
 
 mod answer;

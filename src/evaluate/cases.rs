@@ -117,6 +117,7 @@ struct Extra {
 pub(super) fn read(path: &Path, text: &str) -> Result<Vec<Case>, EvalError> {
     let mut cases: Vec<Case> = Vec::new();
     let mut seen = HashMap::new();
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let bad =
             |reason: String| EvalError::BadCase { path: path.to_owned(), line: n + 1, reason };
@@ -192,6 +193,11 @@ mod tests {
 
     fn of(line: &str) -> Result<Vec<Case>, EvalError> {
         read(Path::new("cases.jsonl"), line)
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_passed_over() {
+        assert_eq!(of("\u{FEFF}{\"id\":\"a\",\"query\":\"q\"}").unwrap().len(), 1);
     }
 
     #[test]

@@ -133,7 +133,7 @@ pub struct Abstain {
     /// Cases that never had a right tool.
     pub n: usize,
     /// The same by level of the set.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub by_level: BTreeMap<u8, Separation>,
     /// Against the same cases without the tools that fulfil them.
     #[serde(skip_serializing_if = "Option::is_none")]
