@@ -24,13 +24,20 @@ use crate::index::ToolRecord;
 use crate::index::Written;
 use crate::index::{self};
 use crate::operation::Operation;
+use crate::sources::Configuration;
 use crate::sources::Format;
 use crate::sources::Import;
+use crate::sources::Live;
+use crate::sources::LiveEvent;
 use crate::sources::Merged;
+use crate::sources::Opened;
 use crate::sources::SourceError;
 use crate::sources::UnknownFormat;
 use crate::sources::{self};
 use crate::surface;
+
+/// The folder of an index in which answers of live servers are kept.
+const MEMORY: &str = "live";
 
 /// What to build, and where.
 #[derive(Clone, Debug)]
@@ -45,6 +52,8 @@ pub struct Plan {
     pub storage: Storage,
     /// Recorded with the index: where its model answers, if it is not a local one.
     pub remote: Option<RemoteModel>,
+    /// How the servers of client configurations are asked.
+    pub live: Live,
 }
 
 /// What a caller may show while a build runs.
@@ -52,6 +61,8 @@ pub struct Plan {
 pub enum Event<'a> {
     /// Another build holds the lock.
     Waiting(&'a Path),
+    /// Servers of a configuration are asked for their tools.
+    Live(&'a Path, LiveEvent<'a>),
     /// A source was read.
     Read(&'a Path, &'a Import),
     /// So many of the distinct texts have their vector.
@@ -83,6 +94,26 @@ pub enum BuildError {
     /// A source cannot be read.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// What servers answered cannot be kept, or none can be started.
+    #[error("the servers of `{}` cannot be asked: {source}", path.display())]
+    Live {
+        /// Their configuration.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// Of the servers of a configuration none gave a list of tools.
+    #[error("none of the {n_servers} servers of `{}` gave a list of tools; the first, `{server}`: {reason}", path.display())]
+    NoAnswers {
+        /// Their configuration.
+        path: PathBuf,
+        /// Servers that are switched on.
+        n_servers: usize,
+        /// Name of the first one.
+        server: String,
+        /// Why it gave none.
+        reason: String,
+    },
     /// The model cannot run.
     #[error(transparent)]
     Embed(#[from] EmbedError),
@@ -112,7 +143,9 @@ impl BuildError {
             Self::Embed(error) => error.fault(),
             Self::Index(error) => error.fault(),
             Self::Format(error) => error.fault(),
-            Self::PathNotText { .. } => Fault::Environment,
+            Self::PathNotText { .. } | Self::Live { .. } | Self::NoAnswers { .. } => {
+                Fault::Environment
+            }
             Self::NoSource => Fault::Caller,
         }
     }
@@ -150,7 +183,8 @@ pub fn recorded_plan(dir: &Path) -> Result<(Plan, Identity), BuildError> {
         })
         .collect::<Result<_, BuildError>>()?;
     let (paper, storage, remote) = (manifest.paper, manifest.storage, manifest.remote);
-    let plan = Plan { sources, dir: dir.to_owned(), paper, storage, remote };
+    let live = Live::default();
+    let plan = Plan { sources, dir: dir.to_owned(), paper, storage, remote, live };
     Ok((plan, manifest.embedder))
 }
 
@@ -166,9 +200,12 @@ fn import(
         if path.to_str().is_none() {
             return Err(BuildError::PathNotText { path: path.display().to_string() });
         }
-        let import = sources::read(path, *forced)?;
-        on_event(Event::Read(path, &import));
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let import = match sources::open(path, *forced)? {
+            Opened::Import(import) => import,
+            Opened::Configuration(found) => ask(plan, found, &absolute, on_event)?,
+        };
+        on_event(Event::Read(path, &import));
         records.push(SourceRecord {
             path: absolute.display().to_string(),
             format: import.format.to_string(),
@@ -179,6 +216,28 @@ fn import(
         imports.push((absolute.display().to_string(), import));
     }
     Ok((sources::merge(imports), records))
+}
+
+/// Asks the servers of a configuration for their tools.
+fn ask(
+    plan: &Plan,
+    found: Configuration,
+    path: &Path,
+    on_event: &mut dyn FnMut(Event<'_>),
+) -> Result<Import, BuildError> {
+    let memory = plan.dir.join(MEMORY);
+    let on_live = &mut |event: LiveEvent<'_>| on_event(Event::Live(path, event));
+    let import = sources::learn(found, path, &memory, true, &plan.live, on_live)
+        .map_err(|source| BuildError::Live { path: path.to_owned(), source })?;
+    match import.rejected.first() {
+        Some(first) if import.servers.is_empty() => Err(BuildError::NoAnswers {
+            path: path.to_owned(),
+            n_servers: import.rejected.len(),
+            server: first.server.clone(),
+            reason: first.reason.clone(),
+        }),
+        _ => Ok(import),
+    }
 }
 
 fn draft(
@@ -232,6 +291,7 @@ fn draft(
         sources,
         rejected: merged.rejected,
         warnings,
+        stale: merged.stale,
     };
     Ok((draft, embedded.n_texts))
 }

@@ -1,6 +1,7 @@
 //! The command line: names, flags, help. Nothing happens here.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
@@ -85,6 +86,9 @@ pub enum Command {
     /// Measure tool selection offline, on public sets or your own requests
     #[command(subcommand)]
     Eval(Eval),
+    /// Started by toolscout beside itself: ends its servers when it is killed
+    #[command(hide = true)]
+    Guard,
 }
 
 /// `toolscout models …`
@@ -119,6 +123,9 @@ pub enum IndexCommand {
         /// Where the model of the index answers.
         #[command(flatten)]
         place: EmbedPlace,
+        /// How servers are asked for their tools.
+        #[command(flatten)]
+        live: LiveArgs,
     },
     /// Counts, model, sources, sizes, rejects
     Inspect {
@@ -154,7 +161,7 @@ pub struct Build {
     #[arg(long, value_name = "VAR", requires = "embed_url")]
     pub embed_key_env: Option<String>,
     /// Format of the sources instead of recognising it
-    #[arg(long, value_name = "NAME", value_parser = ["catalog", "docker", "livemcpbench", "mcp-zero", "registry", "toolhive", "tools-list", "toucan"])]
+    #[arg(long, value_name = "NAME", value_parser = ["catalog", "docker", "livemcpbench", "mcp-zero", "registry", "toolhive", "tools-list", "toucan", "client-config"])]
     pub format: Option<String>,
     /// Also embed tool descriptions alone, which `--ranking mcp-zero` needs
     #[arg(long)]
@@ -165,6 +172,26 @@ pub struct Build {
     /// Search a graph of neighbours instead of every row where there are more tool texts, or server texts (three a server), than this [default: 20000]
     #[arg(long, value_name = "N")]
     pub ann_above: Option<usize>,
+    /// How servers are asked for their tools.
+    #[command(flatten)]
+    pub live: LiveArgs,
+}
+
+/// How the servers of client configurations are asked for their tools.
+#[derive(Args, Clone, Debug)]
+pub struct LiveArgs {
+    /// How long a server may take from its start to its first answer
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration)]
+    pub start_timeout: Duration,
+    /// How long a server may take for one page of its tools
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration)]
+    pub page_timeout: Duration,
+    /// Servers that are started and asked at the same time
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
+    pub parallel: u16,
+    /// Do not ask a server again that answered less long ago; `0s` asks all
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = humantime::parse_duration)]
+    pub refresh_after: Duration,
 }
 
 /// Where the remote model of an index answers now; an index with a local

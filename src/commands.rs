@@ -7,6 +7,7 @@ mod demo;
 mod embedder;
 mod eval;
 mod index;
+mod live;
 mod models;
 mod progress;
 mod route;
@@ -21,6 +22,7 @@ use crate::cli::PrecisionArg;
 use crate::cli::RankingArg;
 use crate::config::Config;
 use crate::router::Method;
+use crate::upstream;
 use crate::vectors::Precision;
 
 /// How a command ended well.
@@ -46,6 +48,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Route(arguments) => return route::run(&config, &arguments),
         Command::Serve(arguments) => serve::run(&config, &arguments)?,
         Command::Eval(command) => eval::run(&config, &command)?,
+        Command::Guard => upstream::keep_watch(std::io::stdin().lock()),
     }
     Ok(Outcome::Done)
 }

@@ -198,6 +198,7 @@ mod tests {
             sources: Vec::new(),
             rejected: Vec::new(),
             warnings: Vec::new(),
+            stale: Vec::new(),
         }
     }
 

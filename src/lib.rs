@@ -27,4 +27,5 @@ pub mod sources;
 pub mod surface;
 pub mod telemetry;
 pub mod tokens;
+pub mod upstream;
 pub mod vectors;

@@ -65,6 +65,7 @@ pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precisi
         sources: Vec::new(),
         rejected: Vec::new(),
         warnings: Vec::new(),
+        stale: Vec::new(),
     };
     println!("\nmade {n_servers} servers and {n_tools} tools in {:.1?}", start.elapsed());
     memory("with the draft");

@@ -5,6 +5,7 @@ use std::path::Path;
 use toolscout::build::{self, Plan};
 use toolscout::embed::{BadVector, EmbedError, Embedder, Identity, UnitVector};
 use toolscout::index::Storage;
+use toolscout::sources::Live;
 use toolscout::vectors::Precision;
 
 const DIM: usize = 4;
@@ -67,6 +68,7 @@ pub fn build(dir: &Path, precision: Precision) {
         paper: true,
         storage: Storage { precision, graphs_above },
         remote: None,
+        live: Live::default(),
     };
     build::build(&plan, &Tiny::default(), &mut |_| ()).unwrap();
 }

@@ -16,6 +16,7 @@ use crate::reply::Detail;
 use crate::router::Ask;
 use crate::router::Options;
 use crate::router::Router;
+use crate::sources::Live;
 use crate::surface::thousands;
 use crate::tokens;
 
@@ -38,6 +39,7 @@ pub(super) fn run(config: &Config) -> anyhow::Result<()> {
         paper: true,
         storage: Storage::default(),
         remote: None,
+        live: Live::default(),
     };
     let choice = Choice::local(&model.name);
     index::build(config, &plan, &choice)?;

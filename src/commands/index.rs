@@ -9,7 +9,7 @@ use serde_json::json;
 use super::embedder::Choice;
 use super::terminal::{print, print_json, remark, rendered, size, table};
 use super::trust;
-use super::{embedder, progress};
+use super::{embedder, live, progress};
 use crate::build::Event;
 use crate::build::Plan;
 use crate::build::{self};
@@ -44,8 +44,9 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
             };
             build_and_report(config, &plan, &choice)
         }
-        IndexCommand::Update { dir, place } => {
-            let (plan, model) = build::recorded_plan(&at(dir))?;
+        IndexCommand::Update { dir, place, live: arguments } => {
+            let (mut plan, model) = build::recorded_plan(&at(dir))?;
+            plan.live = live::settings(&arguments);
             let choice = Choice::recorded(config, &model, plan.remote.as_ref(), &place)?;
             build_and_report(config, &plan, &choice)
         }
@@ -66,6 +67,7 @@ fn plan(config: &Config, arguments: Build) -> anyhow::Result<Plan> {
             graphs_above: arguments.ann_above.unwrap_or(Storage::default().graphs_above),
         },
         remote,
+        live: live::settings(&arguments.live),
     })
 }
 
@@ -87,11 +89,12 @@ pub(super) fn build(
     choice: &Choice,
 ) -> anyhow::Result<build::Outcome> {
     let embedder = embedder::load(config, choice)?;
-    let mut bar: Option<ProgressBar> = None;
+    let (mut bar, mut asking): (Option<ProgressBar>, Option<ProgressBar>) = (None, None);
     let outcome = build::build(plan, embedder.as_ref(), &mut |event| match event {
         Event::Waiting(dir) => {
             remark(config, &format!("another build of `{}` runs, waiting for it", dir.display()))
         }
+        Event::Live(_, event) => live::show(config, &mut asking, event),
         Event::Read(path, import) => {
             let n_tools: usize = import.servers.iter().map(|server| server.tools.len()).sum();
             let (path, format) = (path.display(), import.format);
@@ -167,6 +170,7 @@ fn summary(index: &Index) -> serde_json::Value {
         "tools": manifest.counts.tools,
         "rejected": manifest.rejected,
         "warnings": manifest.warnings,
+        "stale": manifest.stale,
         "embedder": manifest.embedder,
         "remote": manifest.remote,
         "runtime": manifest.runtime,
@@ -200,6 +204,7 @@ fn inspect(config: &Config, index: &Index) -> anyhow::Result<()> {
         ("all schemas", format!("{} tokens", thousands(surface.tokens.all_schemas))),
         ("rejected", manifest.rejected.len().to_string()),
         ("warnings", manifest.warnings.len().to_string()),
+        ("stale servers", manifest.stale.len().to_string()),
     ];
     for (name, value) in facts {
         rows.add_row([name.to_owned(), value]);

@@ -17,6 +17,7 @@ use crate::index::Index;
 use crate::index::Storage;
 use crate::router::Router;
 use crate::sources;
+use crate::sources::Live;
 
 /// An index in a folder that goes with it.
 pub(super) struct Bench {
@@ -48,6 +49,7 @@ impl Bench {
             paper: true,
             storage: Storage::default(),
             remote: None,
+            live: Live::default(),
         };
         build::build(&plan, embedder.as_ref(), &mut |event| {
             if let build::Event::Embedded { done, total } = event {

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Neighbors;
-use crate::catalog::{RawJson, Reject};
+use crate::catalog::{RawJson, Reject, Stale};
 use crate::embed::Identity;
 use crate::embed::RemoteModel;
 use crate::vectors::Precision;
@@ -142,6 +142,9 @@ pub struct Manifest {
     pub rejected: Vec<Reject>,
     /// What was taken over, but is not as it should be.
     pub warnings: Vec<String>,
+    /// Servers that gave no list of tools, and whose earlier one stays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stale: Vec<Stale>,
     /// Rows without a vector, by matrix.
     pub absent: BTreeMap<String, Absent>,
     /// Every other file of the generation.

@@ -24,6 +24,7 @@ use super::{
 };
 use crate::catalog::RawJson;
 use crate::catalog::Reject;
+use crate::catalog::Stale;
 use crate::catalog::compact_json;
 use crate::embed::Identity;
 use crate::embed::RemoteModel;
@@ -60,6 +61,8 @@ pub struct Draft {
     pub rejected: Vec<Reject>,
     /// Warnings.
     pub warnings: Vec<String>,
+    /// Servers whose tools are those of an earlier time.
+    pub stale: Vec<Stale>,
 }
 
 impl Draft {
@@ -137,6 +140,7 @@ fn manifest(draft: &Draft, contents: &[(&str, Vec<u8>)]) -> Manifest {
         sources: draft.sources.clone(),
         rejected: draft.rejected.clone(),
         warnings: draft.warnings.clone(),
+        stale: draft.stale.clone(),
         absent: draft.absent.clone(),
         files: contents.iter().map(|(name, bytes)| ((*name).to_owned(), record(bytes))).collect(),
     }

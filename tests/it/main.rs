@@ -11,6 +11,7 @@ mod support;
 
 mod cli;
 mod index;
+mod live;
 mod oracle;
 mod peers;
 mod remote;

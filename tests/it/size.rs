@@ -64,6 +64,7 @@ fn index(problem: &Problem, storage: Storage) -> (tempfile::TempDir, Index) {
         sources: Vec::new(),
         rejected: Vec::new(),
         warnings: Vec::new(),
+        stale: Vec::new(),
     };
     let dir = tempfile::tempdir().unwrap();
     let lock = BuildLock::acquire(dir.path(), || ()).unwrap();

@@ -9,6 +9,7 @@ use toolscout::build::{Plan, build};
 use toolscout::embed::{BadVector, EmbedError, Embedder, Identity, StandInEmbedder, UnitVector};
 use toolscout::index::{Absent, Index, Matrix, Storage};
 use toolscout::router::{Ask, Method, Options, RouteError, Router};
+use toolscout::sources::Live;
 
 /// Gives the numbers `bad` for every text that contains `marker`.
 struct Faulty {
@@ -74,6 +75,7 @@ fn built(dir: &Path, embedder: Faulty) -> Router {
         paper: true,
         storage: Storage::default(),
         remote: None,
+        live: Live::default(),
     };
     build(&plan, &embedder, &mut |_| ()).unwrap();
     let index = Index::open(&plan.dir).unwrap();
