@@ -2,14 +2,21 @@
 //!
 //! Owns the order of these steps. Must not know formats of sources or files.
 
+mod changes;
 mod digest;
 mod names;
+mod pins;
+mod summarize;
 mod texts;
 
+pub use changes::{Changed, Changes, ToolName};
 pub use digest::{digest, tool_text};
+pub use summarize::{Summaries, Summarizer};
 
 use std::path::{Path, PathBuf};
 
+use crate::build::changes::Before;
+use crate::catalog::{Reject, Stale};
 use crate::embed::EmbedError;
 use crate::embed::Embedder;
 use crate::embed::Identity;
@@ -18,9 +25,11 @@ use crate::error::Fault;
 use crate::index::BuildLock;
 use crate::index::Draft;
 use crate::index::IndexError;
+use crate::index::Pins;
 use crate::index::SourceRecord;
 use crate::index::Storage;
 use crate::index::ToolRecord;
+use crate::index::Withheld;
 use crate::index::Written;
 use crate::index::{self};
 use crate::operation::Operation;
@@ -52,8 +61,14 @@ pub struct Plan {
     pub storage: Storage,
     /// Recorded with the index: where its model answers, if it is not a local one.
     pub remote: Option<RemoteModel>,
+    /// Recorded with the index: the language model that summarises its servers, if any.
+    pub summarizer: Option<RemoteModel>,
     /// How the servers of client configurations are asked.
     pub live: Live,
+    /// Withhold a tool whose definition is not the one it was first seen with.
+    pub pin: bool,
+    /// Withheld tools whose definition is to be approved: `SERVER` or `SERVER/TOOL`.
+    pub approve: Vec<String>,
 }
 
 /// What a caller may show while a build runs.
@@ -65,6 +80,8 @@ pub enum Event<'a> {
     Live(&'a Path, LiveEvent<'a>),
     /// A source was read.
     Read(&'a Path, &'a Import),
+    /// A language model is asked for summaries, if there is one.
+    Summarizing,
     /// So many of the distinct texts have their vector.
     Embedded {
         /// Done so far.
@@ -80,12 +97,29 @@ pub enum Event<'a> {
 }
 
 /// What came of a build.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// New generation, or the old one because nothing changed.
     pub written: Written,
     /// Distinct texts of the catalogue.
     pub n_texts: usize,
+    /// Against the index that was there before.
+    pub changes: Changes,
+    /// Of a language model, if one was asked.
+    pub summaries: Option<Summaries>,
+}
+
+/// What a build would come to.
+#[derive(Clone, Debug)]
+pub struct Preview {
+    /// Against the index that is there.
+    pub changes: Changes,
+    /// Tools that would be left out because their definition is not the approved one.
+    pub withheld: Vec<Withheld>,
+    /// Servers whose tools are those of an earlier time.
+    pub stale: Vec<Stale>,
+    /// What could not be taken over.
+    pub rejected: Vec<Reject>,
 }
 
 /// What can go wrong in a build.
@@ -113,6 +147,14 @@ pub enum BuildError {
         server: String,
         /// Why it gave none.
         reason: String,
+    },
+    /// Nothing of that name waits for approval.
+    #[error("nothing of `{name}` is withheld; withheld {}", match withheld.as_slice() { [] => "is nothing".to_owned(), all => format!("are {}", all.join(", ")) })]
+    NothingToApprove {
+        /// As given.
+        name: String,
+        /// What is: server and tool.
+        withheld: Vec<String>,
     },
     /// The model cannot run.
     #[error(transparent)]
@@ -146,7 +188,7 @@ impl BuildError {
             Self::PathNotText { .. } | Self::Live { .. } | Self::NoAnswers { .. } => {
                 Fault::Environment
             }
-            Self::NoSource => Fault::Caller,
+            Self::NothingToApprove { .. } | Self::NoSource => Fault::Caller,
         }
     }
 }
@@ -158,14 +200,61 @@ impl BuildError {
 pub fn build(
     plan: &Plan,
     embedder: &dyn Embedder,
+    summarizer: Option<&Summarizer>,
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<Outcome, BuildError> {
     let lock = BuildLock::acquire(&plan.dir, || on_event(Event::Waiting(&plan.dir)))?;
-    let (merged, sources) = import(plan, on_event)?;
-    let (draft, n_texts) = draft(plan, merged, sources, embedder, on_event)?;
+    let (merged, sources) = import(plan, true, on_event)?;
+    let before = changes::before(&plan.dir);
+    let (mut merged, held) = hold(plan, &before, merged)?;
+    let changes = changes::between(&before, &merged.servers);
+    on_event(Event::Summarizing);
+    let summaries = summarizer.map(|summarizer| summarizer.summarize(&mut merged.servers));
+    let (draft, n_texts) = draft(plan, merged, held, sources, embedder, on_event)?;
     on_event(Event::Writing { n_linked: draft.n_linked() });
     let written = index::write(&plan.dir, &lock, &draft, surface::describe)?;
-    Ok(Outcome { written, n_texts })
+    Ok(Outcome { written, n_texts, changes, summaries })
+}
+
+/// What a build would change; reads the sources and asks the servers, writes nothing.
+///
+/// # Errors
+/// As a build, without embedding and writing.
+pub fn preview(plan: &Plan, on_event: &mut dyn FnMut(Event<'_>)) -> Result<Preview, BuildError> {
+    let (merged, _) = import(plan, false, on_event)?;
+    let before = changes::before(&plan.dir);
+    let (merged, held) = hold(plan, &before, merged)?;
+    Ok(Preview {
+        changes: changes::between(&before, &merged.servers),
+        withheld: held.withheld,
+        stale: merged.stale,
+        rejected: merged.rejected,
+    })
+}
+
+/// Approved definitions, and what is left out because of them.
+#[derive(Default)]
+struct Held {
+    pins: Option<Pins>,
+    withheld: Vec<Withheld>,
+}
+
+/// Takes out what is not as it was approved, if definitions are pinned.
+fn hold(plan: &Plan, before: &Before, mut merged: Merged) -> Result<(Merged, Held), BuildError> {
+    if !plan.pin {
+        return Ok((merged, Held::default()));
+    }
+    let recorded = index::Index::recorded(&plan.dir).ok();
+    let (pins, withheld) = recorded.map(|it| (it.pins, it.withheld)).unwrap_or_default();
+    let mut pins = pins.unwrap_or_default();
+    for name in &plan.approve {
+        if pins::approve(&mut pins, &withheld, name) == 0 {
+            let all = withheld.iter().map(|one| format!("`{}/{}`", one.server, one.tool)).collect();
+            return Err(BuildError::NothingToApprove { name: name.clone(), withheld: all });
+        }
+    }
+    let withheld = pins::hold(&mut pins, before, &mut merged.servers);
+    Ok((merged, Held { pins: Some(pins), withheld }))
 }
 
 /// The plan that made the index in `dir`, to be run again, and its model.
@@ -183,13 +272,15 @@ pub fn recorded_plan(dir: &Path) -> Result<(Plan, Identity), BuildError> {
         })
         .collect::<Result<_, BuildError>>()?;
     let (paper, storage, remote) = (manifest.paper, manifest.storage, manifest.remote);
-    let live = Live::default();
-    let plan = Plan { sources, dir: dir.to_owned(), paper, storage, remote, live };
+    let (live, pin, approve) = (Live::default(), manifest.pins.is_some(), Vec::new());
+    let (dir, summarizer) = (dir.to_owned(), manifest.summarizer);
+    let plan = Plan { sources, dir, paper, storage, remote, summarizer, live, pin, approve };
     Ok((plan, manifest.embedder))
 }
 
 fn import(
     plan: &Plan,
+    keep: bool,
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<(Merged, Vec<SourceRecord>), BuildError> {
     if plan.sources.is_empty() {
@@ -203,7 +294,7 @@ fn import(
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let import = match sources::open(path, *forced)? {
             Opened::Import(import) => import,
-            Opened::Configuration(found) => ask(plan, found, &absolute, on_event)?,
+            Opened::Configuration(found) => ask(plan, found, &absolute, keep, on_event)?,
         };
         on_event(Event::Read(path, &import));
         records.push(SourceRecord {
@@ -223,11 +314,12 @@ fn ask(
     plan: &Plan,
     found: Configuration,
     path: &Path,
+    keep: bool,
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<Import, BuildError> {
     let memory = plan.dir.join(MEMORY);
     let on_live = &mut |event: LiveEvent<'_>| on_event(Event::Live(path, event));
-    let import = sources::learn(found, path, &memory, true, &plan.live, on_live)
+    let import = sources::learn(found, path, &memory, keep, &plan.live, on_live)
         .map_err(|source| BuildError::Live { path: path.to_owned(), source })?;
     match import.rejected.first() {
         Some(first) if import.servers.is_empty() => Err(BuildError::NoAnswers {
@@ -243,6 +335,7 @@ fn ask(
 fn draft(
     plan: &Plan,
     merged: Merged,
+    held: Held,
     sources: Vec<SourceRecord>,
     embedder: &dyn Embedder,
     on_event: &mut dyn FnMut(Event<'_>),
@@ -287,11 +380,14 @@ fn draft(
         absent: embedded.absent,
         embedder: embedder.identity().clone(),
         remote: plan.remote.clone(),
+        summarizer: plan.summarizer.clone(),
         runtime: embedder.runtime().to_owned(),
         sources,
         rejected: merged.rejected,
         warnings,
         stale: merged.stale,
+        pins: held.pins,
+        withheld: held.withheld,
     };
     Ok((draft, embedded.n_texts))
 }

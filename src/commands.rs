@@ -3,6 +3,7 @@
 //! Owns everything that is printed. Data goes to stdout, progress and remarks
 //! to stderr.
 
+mod changes;
 mod demo;
 mod embedder;
 mod eval;
@@ -13,6 +14,7 @@ mod progress;
 mod route;
 mod serve;
 mod sources;
+mod summaries;
 mod terminal;
 mod trust;
 

@@ -16,8 +16,8 @@ mod tensor;
 mod write;
 
 pub use format::{
-    Absent, Counts, FORMAT_VERSION, FileRecord, Manifest, Matrix, ServerRecord, SourceRecord,
-    Storage, Surface, SurfaceTokens, ToolRecord,
+    Absent, Counts, FORMAT_VERSION, FileRecord, Manifest, Matrix, Pins, ServerRecord, SourceRecord,
+    Storage, Surface, SurfaceTokens, ToolRecord, Withheld,
 };
 pub use lexical::Lexical;
 pub use lock::BuildLock;
@@ -194,11 +194,14 @@ mod tests {
             ]),
             embedder: Identity { dim: 2, ..StandInEmbedder::default().identity().clone() },
             remote: None,
+            summarizer: None,
             runtime: "any".to_owned(),
             sources: Vec::new(),
             rejected: Vec::new(),
             warnings: Vec::new(),
             stale: Vec::new(),
+            pins: None,
+            withheld: Vec::new(),
         }
     }
 

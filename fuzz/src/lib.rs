@@ -68,7 +68,10 @@ pub fn build(dir: &Path, precision: Precision) {
         paper: true,
         storage: Storage { precision, graphs_above },
         remote: None,
+            summarizer: None,
         live: Live::default(),
+            pin: false,
+            approve: Vec::new(),
     };
-    build::build(&plan, &Tiny::default(), &mut |_| ()).unwrap();
+    build::build(&plan, &Tiny::default(), None, &mut |_| ()).unwrap();
 }

@@ -76,9 +76,8 @@ impl Definition {
             Some(text) => Sha256::digest(text).into(),
             None => [0; 32],
         };
-        let [input, output, annotations] = json.map(|json| {
-            text(json.as_ref().map(|json| compact_json(json.get())).as_deref())
-        });
+        let [input, output, annotations] =
+            json.map(|json| text(json.as_ref().map(|json| compact_json(json.get())).as_deref()));
         Self([
             ("title", text(title)),
             ("description", text(Some(description))),

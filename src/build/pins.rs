@@ -52,7 +52,9 @@ pub(super) fn hold(pins: &mut Pins, before: &Before, servers: &mut [Server]) -> 
 /// What was seen is approved, not what the server says at this moment.
 pub(super) fn approve(pins: &mut Pins, withheld: &[Withheld], name: &str) -> usize {
     let is_meant = |one: &&Withheld| {
-        one.server == name || name.strip_prefix(&one.server).and_then(|rest| rest.strip_prefix('/')) == Some(&one.tool)
+        one.server == name
+            || name.strip_prefix(&one.server).and_then(|rest| rest.strip_prefix('/'))
+                == Some(&one.tool)
     };
     let mut n_approved = 0;
     for one in withheld.iter().filter(is_meant) {
@@ -74,7 +76,11 @@ mod tests {
             description: (*description).to_owned(),
             ..Tool::default()
         };
-        Server { name: name.to_owned(), tools: tools.iter().map(tool).collect(), ..Server::default() }
+        Server {
+            name: name.to_owned(),
+            tools: tools.iter().map(tool).collect(),
+            ..Server::default()
+        }
     }
 
     fn names(servers: &[Server]) -> Vec<String> {

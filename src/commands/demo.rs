@@ -39,7 +39,10 @@ pub(super) fn run(config: &Config) -> anyhow::Result<()> {
         paper: true,
         storage: Storage::default(),
         remote: None,
+        summarizer: None,
         live: Live::default(),
+        pin: false,
+        approve: Vec::new(),
     };
     let choice = Choice::local(&model.name);
     index::build(config, &plan, &choice)?;

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::embedder::Choice;
 use super::terminal::{print, print_json, remark, rendered, size, table};
 use super::trust;
-use super::{embedder, live, progress};
+use super::{changes, embedder, live, progress, summaries};
 use crate::build::Event;
 use crate::build::Plan;
 use crate::build::{self};
@@ -44,9 +44,20 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
             };
             build_and_report(config, &plan, &choice)
         }
-        IndexCommand::Update { dir, place, live: arguments } => {
+        IndexCommand::Update { dir, dry_run, pin, unpin, place, live: arguments } => {
             let (mut plan, model) = build::recorded_plan(&at(dir))?;
             plan.live = live::settings(&arguments);
+            plan.pin = (plan.pin || pin) && !unpin;
+            if dry_run {
+                return changes::preview(config, &plan);
+            }
+            let choice = Choice::recorded(config, &model, plan.remote.as_ref(), &place)?;
+            build_and_report(config, &plan, &choice)
+        }
+        IndexCommand::Approve { names, place, live: arguments } => {
+            let (mut plan, model) = build::recorded_plan(&config.index)?;
+            plan.live = live::settings(&arguments);
+            (plan.pin, plan.approve) = (true, names);
             let choice = Choice::recorded(config, &model, plan.remote.as_ref(), &place)?;
             build_and_report(config, &plan, &choice)
         }
@@ -58,6 +69,7 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
 fn plan(config: &Config, arguments: Build) -> anyhow::Result<Plan> {
     let format = arguments.format.as_deref().map(str::parse).transpose()?;
     let remote = remote(&arguments)?;
+    let summarizer = summaries::model(config, &arguments)?;
     Ok(Plan {
         sources: arguments.from.into_iter().map(|path| (path, format)).collect(),
         dir: arguments.out.unwrap_or_else(|| config.index.clone()),
@@ -67,7 +79,10 @@ fn plan(config: &Config, arguments: Build) -> anyhow::Result<Plan> {
             graphs_above: arguments.ann_above.unwrap_or(Storage::default().graphs_above),
         },
         remote,
+        summarizer,
         live: live::settings(&arguments.live),
+        pin: arguments.pin,
+        approve: Vec::new(),
     })
 }
 
@@ -90,32 +105,45 @@ pub(super) fn build(
 ) -> anyhow::Result<build::Outcome> {
     let embedder = embedder::load(config, choice)?;
     let (mut bar, mut asking): (Option<ProgressBar>, Option<ProgressBar>) = (None, None);
-    let outcome = build::build(plan, embedder.as_ref(), &mut |event| match event {
-        Event::Waiting(dir) => {
-            remark(config, &format!("another build of `{}` runs, waiting for it", dir.display()))
-        }
-        Event::Live(_, event) => live::show(config, &mut asking, event),
-        Event::Read(path, import) => {
-            let n_tools: usize = import.servers.iter().map(|server| server.tools.len()).sum();
-            let (path, format) = (path.display(), import.format);
-            let servers = counted(import.servers.len(), "server");
-            remark(config, &format!("{path}: {format}, {servers}, {}", counted(n_tools, "tool")));
-        }
-        Event::Embedded { done, total } => {
-            let bar =
-                bar.get_or_insert_with(|| progress::counting(config, "embedding", total as u64));
-            bar.set_position(done as u64);
-        }
-        Event::Writing { n_linked } => {
-            if let Some(bar) = &bar {
-                bar.finish_and_clear();
+    let writer = summaries::writer(config, plan)?;
+    let outcome =
+        build::build(plan, embedder.as_ref(), writer.as_ref(), &mut |event| match event {
+            Event::Waiting(dir) => remark(
+                config,
+                &format!("another build of `{}` runs, waiting for it", dir.display()),
+            ),
+            Event::Summarizing if plan.summarizer.is_some() => {
+                remark(config, "asking for summaries of the servers");
             }
-            if n_linked > 0 {
-                let n = thousands(n_linked);
-                remark(config, &format!("linking {n} vectors to their neighbours, if any changed"));
+            Event::Summarizing => {}
+            Event::Live(_, event) => live::show(config, &mut asking, event),
+            Event::Read(path, import) => {
+                let n_tools: usize = import.servers.iter().map(|server| server.tools.len()).sum();
+                let (path, format) = (path.display(), import.format);
+                let servers = counted(import.servers.len(), "server");
+                remark(
+                    config,
+                    &format!("{path}: {format}, {servers}, {}", counted(n_tools, "tool")),
+                );
             }
-        }
-    })?;
+            Event::Embedded { done, total } => {
+                let bar = bar
+                    .get_or_insert_with(|| progress::counting(config, "embedding", total as u64));
+                bar.set_position(done as u64);
+            }
+            Event::Writing { n_linked } => {
+                if let Some(bar) = &bar {
+                    bar.finish_and_clear();
+                }
+                if n_linked > 0 {
+                    let n = thousands(n_linked);
+                    remark(
+                        config,
+                        &format!("linking {n} vectors to their neighbours, if any changed"),
+                    );
+                }
+            }
+        })?;
     Ok(outcome)
 }
 
@@ -142,6 +170,8 @@ fn build_and_report(config: &Config, plan: &Plan, choice: &Choice) -> anyhow::Re
         start.elapsed().as_secs_f64(),
         plan.dir.display(),
     ))?;
+    changes::show(config, &outcome.changes, &manifest.withheld);
+    summaries::show(config, outcome.summaries.as_ref());
     show_findings(config, &index);
     Ok(())
 }
@@ -171,6 +201,9 @@ fn summary(index: &Index) -> serde_json::Value {
         "rejected": manifest.rejected,
         "warnings": manifest.warnings,
         "stale": manifest.stale,
+        "summarizer": manifest.summarizer,
+        "pinned": manifest.pins.is_some(),
+        "withheld": manifest.withheld,
         "embedder": manifest.embedder,
         "remote": manifest.remote,
         "runtime": manifest.runtime,
@@ -205,6 +238,14 @@ fn inspect(config: &Config, index: &Index) -> anyhow::Result<()> {
         ("rejected", manifest.rejected.len().to_string()),
         ("warnings", manifest.warnings.len().to_string()),
         ("stale servers", manifest.stale.len().to_string()),
+        (
+            "withheld tools",
+            if manifest.pins.is_some() {
+                manifest.withheld.len().to_string()
+            } else {
+                "not pinned".to_owned()
+            },
+        ),
     ];
     for (name, value) in facts {
         rows.add_row([name.to_owned(), value]);

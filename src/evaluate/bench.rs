@@ -49,9 +49,12 @@ impl Bench {
             paper: true,
             storage: Storage::default(),
             remote: None,
+            summarizer: None,
             live: Live::default(),
+            pin: false,
+            approve: Vec::new(),
         };
-        build::build(&plan, embedder.as_ref(), &mut |event| {
+        build::build(&plan, embedder.as_ref(), None, &mut |event| {
             if let build::Event::Embedded { done, total } = event {
                 on_embedded(done, total);
             }

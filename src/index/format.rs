@@ -128,6 +128,9 @@ pub struct Manifest {
     /// Where the model answers, if it is not a local one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote: Option<RemoteModel>,
+    /// The language model that summarised the servers, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summarizer: Option<RemoteModel>,
     /// Runtime version and architecture; another one only warns.
     pub runtime: String,
     /// How the vectors are stored.
@@ -145,6 +148,12 @@ pub struct Manifest {
     /// Servers that gave no list of tools, and whose earlier one stays.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stale: Vec<Stale>,
+    /// The approved definitions, where others are withheld (`--pin`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pins: Option<Pins>,
+    /// Tools that are left out because their definition is not the approved one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<Withheld>,
     /// Rows without a vector, by matrix.
     pub absent: BTreeMap<String, Absent>,
     /// Every other file of the generation.
@@ -190,6 +199,37 @@ pub struct SourceRecord {
     /// Checksum.
     pub sha256: String,
 }
+
+/// SHA-256 of the approved definition of each tool, by server and tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pins(pub BTreeMap<String, BTreeMap<String, String>>);
+
+/// A tool whose definition is not the approved one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Withheld {
+    /// Name of its server.
+    pub server: String,
+    /// Its name there.
+    pub tool: String,
+    /// SHA-256 of the definition that was approved.
+    pub approved: String,
+    /// SHA-256 of the definition that was seen, and would be approved.
+    pub seen: String,
+    /// The description that was seen.
+    pub description: String,
+    /// The schema that was seen.
+    pub input_schema: Option<RawJson>,
+}
+
+impl PartialEq for Withheld {
+    /// The hash that was seen covers description and schema.
+    fn eq(&self, other: &Self) -> bool {
+        [&self.server, &self.tool, &self.approved, &self.seen]
+            == [&other.server, &other.tool, &other.approved, &other.seen]
+    }
+}
+
+impl Eq for Withheld {}
 
 /// Size and checksum of a file of the generation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,6 +11,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
+use super::Pins;
+use super::Withheld;
 use super::format::{
     CATALOG, LEXICAL, NEIGHBORS, OFFSETS, SURFACE, TOOL_OPERATION, TOOL_SERVER, VECTORS,
 };
@@ -53,6 +55,8 @@ pub struct Draft {
     pub embedder: Identity,
     /// Where that model answers, if it is not a local one.
     pub remote: Option<RemoteModel>,
+    /// The language model that summarised the servers, if one did.
+    pub summarizer: Option<RemoteModel>,
     /// Runtime the vectors are from.
     pub runtime: String,
     /// Source files.
@@ -63,6 +67,10 @@ pub struct Draft {
     pub warnings: Vec<String>,
     /// Servers whose tools are those of an earlier time.
     pub stale: Vec<Stale>,
+    /// Approved definitions, where others are withheld.
+    pub pins: Option<Pins>,
+    /// Tools that are left out because of them.
+    pub withheld: Vec<Withheld>,
 }
 
 impl Draft {
@@ -133,6 +141,7 @@ fn manifest(draft: &Draft, contents: &[(&str, Vec<u8>)]) -> Manifest {
         toolscout: env!("CARGO_PKG_VERSION").to_owned(),
         embedder: draft.embedder.clone(),
         remote: draft.remote.clone(),
+        summarizer: draft.summarizer.clone(),
         runtime: draft.runtime.clone(),
         storage: draft.storage,
         paper: draft.matrices.contains_key(&Matrix::ToolDescription),
@@ -141,6 +150,8 @@ fn manifest(draft: &Draft, contents: &[(&str, Vec<u8>)]) -> Manifest {
         rejected: draft.rejected.clone(),
         warnings: draft.warnings.clone(),
         stale: draft.stale.clone(),
+        pins: draft.pins.clone(),
+        withheld: draft.withheld.clone(),
         absent: draft.absent.clone(),
         files: contents.iter().map(|(name, bytes)| ((*name).to_owned(), record(bytes))).collect(),
     }

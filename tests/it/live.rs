@@ -4,6 +4,7 @@
 mod ends;
 mod http;
 mod memory;
+mod pins;
 mod stdio;
 
 use std::collections::BTreeMap;

@@ -7,6 +7,7 @@
     reason = "a test may panic, reads files and starts processes"
 )]
 
+mod summaries;
 mod support;
 
 mod cli;

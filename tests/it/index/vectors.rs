@@ -75,9 +75,12 @@ fn built(dir: &Path, embedder: Faulty) -> Router {
         paper: true,
         storage: Storage::default(),
         remote: None,
+        summarizer: None,
         live: Live::default(),
+        pin: false,
+        approve: Vec::new(),
     };
-    build(&plan, &embedder, &mut |_| ()).unwrap();
+    build(&plan, &embedder, None, &mut |_| ()).unwrap();
     let index = Index::open(&plan.dir).unwrap();
     index.verify().unwrap();
     Router::new(Arc::new(index), Arc::new(embedder)).unwrap()

@@ -129,7 +129,10 @@ fn check_refused(habits: &str, path: &str, kind: &str, expected: &str, n_request
     let town = Town::of(&json!({}));
     let listener = Listener::start(&town, habits);
     let good = super::entry("a", "");
-    let web = json!({ "type": kind, "url": listener.url(path) });
+    let mut web = json!({ "url": listener.url(path) });
+    if kind != "auto" {
+        web["type"] = json!(kind);
+    }
     town.world.write("mcp.json", json!({ "mcpServers": { "web": web, "good": good } }).to_string());
     let index = town.build("--start-timeout 5s");
     assert_eq!(rejected(&index)["web"].replace(&listener.port, "PORT"), expected, "{habits}");

@@ -146,7 +146,7 @@ fn one_odd_tool_never_costs_its_neighbours() {
     let warnings = index["warnings"].to_string();
     assert!(
         warnings
-            .contains("server `odd`, tool `twice` is listed 2 times; the first definition counts"),
+            .contains("server `odd`, tool `twice`: is listed 2 times; the first definition counts"),
         "{warnings}"
     );
     let reply = town.world.json("route --tool twice -k 9 --ranking scout");

@@ -1,0 +1,137 @@
+//! `toolscout index …`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use clap::Subcommand;
+
+use super::PrecisionArg;
+
+/// `toolscout index …`
+#[derive(Debug, Subcommand)]
+pub enum IndexCommand {
+    /// Build an index from catalogues, dumps and tool lists
+    Build(Build),
+    /// Build again from the recorded sources; only changed texts are embedded
+    Update {
+        /// Index directory [default: --index]
+        dir: Option<PathBuf>,
+        /// Show what would be added, changed and removed; write nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// From now on withhold tools whose definition changes, until they are approved
+        #[arg(long, conflicts_with = "unpin")]
+        pin: bool,
+        /// Withhold nothing any more
+        #[arg(long)]
+        unpin: bool,
+        /// Where the model of the index answers.
+        #[command(flatten)]
+        place: EmbedPlace,
+        /// How servers are asked for their tools.
+        #[command(flatten)]
+        live: LiveArgs,
+    },
+    /// Offer withheld tools with the definition that was seen, and update
+    Approve {
+        /// `SERVER` or `SERVER/TOOL`, as `update` and `inspect` name them
+        #[arg(required = true, value_name = "SERVER[/TOOL]")]
+        names: Vec<String>,
+        /// Where the model of the index answers.
+        #[command(flatten)]
+        place: EmbedPlace,
+        /// How servers are asked for their tools.
+        #[command(flatten)]
+        live: LiveArgs,
+    },
+    /// Counts, model, sources, sizes, rejects
+    Inspect {
+        /// Index directory [default: --index]
+        dir: Option<PathBuf>,
+    },
+    /// Read every byte again and compare checksums
+    Verify {
+        /// Index directory [default: --index]
+        dir: Option<PathBuf>,
+    },
+}
+
+/// `toolscout index build …`
+#[derive(Args, Debug)]
+pub struct Build {
+    /// Source files or folders; several make one index
+    #[arg(long, required = true, num_args = 1.., value_name = "SRC")]
+    pub from: Vec<PathBuf>,
+    /// Where to [default: --index]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Embedding model: a local one, or the name it has at --embed-url
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Base URL of an OpenAI-compatible API that embeds, such as `https://api.openai.com/v1`
+    #[arg(long, value_name = "URL", requires = "model")]
+    pub embed_url: Option<String>,
+    /// Length of the vectors to ask that API for [default: the model's own]
+    #[arg(long, value_name = "N", requires = "embed_url", value_parser = clap::value_parser!(u16).range(1..))]
+    pub dimensions: Option<u16>,
+    /// Environment variable with its key [default: `OPENAI_API_KEY`; none on this machine]
+    #[arg(long, value_name = "VAR", requires = "embed_url")]
+    pub embed_key_env: Option<String>,
+    /// Format of the sources instead of recognising it
+    #[arg(long, value_name = "NAME", value_parser = ["catalog", "docker", "livemcpbench", "mcp-zero", "registry", "toolhive", "tools-list", "toucan", "client-config"])]
+    pub format: Option<String>,
+    /// Also embed tool descriptions alone, which `--ranking mcp-zero` needs
+    #[arg(long)]
+    pub paper: bool,
+    /// How the vectors are stored: f16 takes half the bytes of f32, int8 a quarter
+    #[arg(long, value_enum, default_value_t = PrecisionArg::F32, value_name = "NAME")]
+    pub precision: PrecisionArg,
+    /// Search a graph of neighbours instead of every row where there are more tool texts, or server texts (three a server), than this [default: 20000]
+    #[arg(long, value_name = "N")]
+    pub ann_above: Option<usize>,
+    /// Base URL of an OpenAI-compatible API whose language model summarises the servers
+    #[arg(long, value_name = "URL", requires = "summarize_model")]
+    pub summarize: Option<String>,
+    /// Name of that model
+    #[arg(long, value_name = "NAME", requires = "summarize")]
+    pub summarize_model: Option<String>,
+    /// Environment variable with its key [default: `OPENAI_API_KEY`; none on this machine]
+    #[arg(long, value_name = "VAR", requires = "summarize")]
+    pub summarize_key_env: Option<String>,
+    /// Withhold a tool whose definition changes later, until `index approve`
+    #[arg(long)]
+    pub pin: bool,
+    /// How servers are asked for their tools.
+    #[command(flatten)]
+    pub live: LiveArgs,
+}
+
+/// How the servers of client configurations are asked for their tools.
+#[derive(Args, Clone, Debug)]
+pub struct LiveArgs {
+    /// How long a server may take from its start to its first answer
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration)]
+    pub start_timeout: Duration,
+    /// How long a server may take for one page of its tools
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration)]
+    pub page_timeout: Duration,
+    /// Servers that are started and asked at the same time
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
+    pub parallel: u16,
+    /// Do not ask a server again that answered less long ago; `0s` asks all
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = humantime::parse_duration)]
+    pub refresh_after: Duration,
+}
+
+/// Where the remote model of an index answers now; an index with a local
+/// model has no use for it.
+#[derive(Args, Clone, Debug)]
+pub struct EmbedPlace {
+    /// Base URL at which the remote model of the index answers [default: as recorded]
+    #[arg(long, env = "TOOLSCOUT_EMBED_URL", value_name = "URL", hide_env_values = true)]
+    pub embed_url: Option<String>,
+    /// Environment variable with its key [default: as recorded, on the recorded host]
+    #[arg(long, value_name = "VAR")]
+    pub embed_key_env: Option<String>,
+}
