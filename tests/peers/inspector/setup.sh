@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs the MCP Inspector of package.json and prints its command line,
-# for TOOLSCOUT_PEERS_INSPECTOR. Does nothing where that is done already.
+# Installs the MCP Inspector and the servers of package.json and prints the
+# command line of the inspector, for TOOLSCOUT_PEERS_INSPECTOR; the servers lie
+# beside it. Does nothing where that is done already.
 # usage: setup.sh DIR
 set -euo pipefail
 if [ $# -ne 1 ]; then
