@@ -10,6 +10,7 @@
 mod support;
 
 mod cli;
+mod http;
 mod index;
 mod oracle;
 mod peers;

@@ -1,0 +1,4 @@
+//! What comes over HTTP, against servers on this machine.
+
+mod fetch;
+mod stub;
