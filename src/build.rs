@@ -15,6 +15,8 @@ use crate::embed::Embedder;
 use crate::embed::Identity;
 use crate::embed::RemoteModel;
 use crate::error::Fault;
+use crate::fetch::FetchError;
+use crate::fetch::PrivateHosts;
 use crate::index::BuildLock;
 use crate::index::Draft;
 use crate::index::IndexError;
@@ -24,9 +26,13 @@ use crate::index::ToolRecord;
 use crate::index::Written;
 use crate::index::{self};
 use crate::operation::Operation;
-use crate::sources::Format;
+use crate::sources::Asked;
+use crate::sources::Fetching;
 use crate::sources::Import;
 use crate::sources::Merged;
+use crate::sources::Place;
+use crate::sources::Refresh;
+use crate::sources::Source;
 use crate::sources::SourceError;
 use crate::sources::UnknownFormat;
 use crate::sources::{self};
@@ -35,8 +41,10 @@ use crate::surface;
 /// What to build, and where.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Files, each with its format where the user forced one.
-    pub sources: Vec<(PathBuf, Option<Format>)>,
+    /// Files, folders and URLs, in order.
+    pub sources: Vec<Source>,
+    /// How URLs are asked.
+    pub fetching: Fetching,
     /// The index directory.
     pub dir: PathBuf,
     /// Also embed tool descriptions alone, for the paper's ranking.
@@ -52,8 +60,10 @@ pub struct Plan {
 pub enum Event<'a> {
     /// Another build holds the lock.
     Waiting(&'a Path),
-    /// A source was read.
-    Read(&'a Path, &'a Import),
+    /// A source was read; its name as it may be shown.
+    Read(&'a str, &'a Import),
+    /// The source before came from a URL.
+    Asked(&'a str, &'a Asked),
     /// So many of the distinct texts have their vector.
     Embedded {
         /// Done so far.
@@ -92,6 +102,9 @@ pub enum BuildError {
     /// The index was built from a format that this version does not know.
     #[error(transparent)]
     Format(#[from] UnknownFormat),
+    /// The index names a URL that cannot be read again.
+    #[error(transparent)]
+    Url(#[from] FetchError),
     /// The path could not be recorded, and so not be read again by an update.
     #[error("the path of source `{path}` is not UTF-8; rename it")]
     PathNotText {
@@ -112,6 +125,7 @@ impl BuildError {
             Self::Embed(error) => error.fault(),
             Self::Index(error) => error.fault(),
             Self::Format(error) => error.fault(),
+            Self::Url(error) => error.fault(),
             Self::PathNotText { .. } => Fault::Environment,
             Self::NoSource => Fault::Caller,
         }
@@ -132,6 +146,7 @@ pub fn build(
     let (draft, n_texts) = draft(plan, merged, sources, embedder, on_event)?;
     on_event(Event::Writing { n_linked: draft.n_linked() });
     let written = index::write(&plan.dir, &lock, &draft, surface::describe)?;
+    sources::forget_others(&plan.sources, &mirrors(plan));
     Ok(Outcome { written, n_texts })
 }
 
@@ -141,17 +156,25 @@ pub fn build(
 /// Fails when there is no index or its manifest names an unknown format.
 pub fn recorded_plan(dir: &Path) -> Result<(Plan, Identity), BuildError> {
     let manifest = index::Index::recorded(dir)?;
-    let sources = manifest
-        .sources
-        .iter()
-        .map(|source| {
-            let format = if source.forced { Some(source.format.parse()?) } else { None };
-            Ok((PathBuf::from(&source.path), format))
-        })
-        .collect::<Result<_, BuildError>>()?;
+    let sources = manifest.sources.iter().map(recorded_source).collect::<Result<_, _>>()?;
     let (paper, storage, remote) = (manifest.paper, manifest.storage, manifest.remote);
-    let plan = Plan { sources, dir: dir.to_owned(), paper, storage, remote };
+    let fetching = Fetching { refresh: Refresh::Changes, ..Fetching::default() };
+    let plan = Plan { sources, fetching, dir: dir.to_owned(), paper, storage, remote };
     Ok((plan, manifest.embedder))
+}
+
+fn recorded_source(record: &SourceRecord) -> Result<Source, BuildError> {
+    let private = match record.allow_private {
+        true => PrivateHosts::Allowed,
+        false => PrivateHosts::Refused,
+    };
+    let format = if record.forced { Some(record.format.parse()?) } else { None };
+    Ok(Source { place: Place::parse(Path::new(&record.path))?, format, private })
+}
+
+/// What came from URLs, for the next time.
+fn mirrors(plan: &Plan) -> PathBuf {
+    plan.dir.join(index::MIRRORS)
 }
 
 fn import(
@@ -162,23 +185,39 @@ fn import(
         return Err(BuildError::NoSource);
     }
     let (mut imports, mut records) = (Vec::new(), Vec::new());
-    for (path, forced) in &plan.sources {
-        if path.to_str().is_none() {
-            return Err(BuildError::PathNotText { path: path.display().to_string() });
+    for source in &plan.sources {
+        let (name, path) = names_of(&source.place)?;
+        let (import, asked) = sources::read_source(source, &mirrors(plan), plan.fetching)?;
+        on_event(Event::Read(&source.place.shown(), &import));
+        if let Some(asked) = asked {
+            on_event(Event::Asked(&name, &asked));
         }
-        let import = sources::read(path, *forced)?;
-        on_event(Event::Read(path, &import));
-        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
         records.push(SourceRecord {
-            path: absolute.display().to_string(),
+            path,
             format: import.format.to_string(),
-            forced: forced.is_some(),
+            forced: source.format.is_some(),
+            allow_private: source.private == PrivateHosts::Allowed,
             bytes: import.bytes,
             sha256: import.sha256.clone(),
         });
-        imports.push((absolute.display().to_string(), import));
+        imports.push((name, import));
     }
     Ok((sources::merge(imports), records))
+}
+
+/// What a source is called in warnings, and what is recorded of it.
+fn names_of(place: &Place) -> Result<(String, String), BuildError> {
+    match place {
+        Place::Url(url) => Ok((url.shown(), url.as_str().to_owned())),
+        Place::Path(path) if path.to_str().is_none() => {
+            Err(BuildError::PathNotText { path: path.display().to_string() })
+        }
+        Place::Path(path) => {
+            let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            let absolute = absolute.display().to_string();
+            Ok((absolute.clone(), absolute))
+        }
+    }
 }
 
 fn draft(

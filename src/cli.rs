@@ -1,5 +1,9 @@
 //! The command line: names, flags, help. Nothing happens here.
 
+mod index;
+
+pub use index::{IndexCommand, Patience};
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -107,35 +111,10 @@ pub enum Models {
     },
 }
 
-/// `toolscout index …`
-#[derive(Debug, Subcommand)]
-pub enum IndexCommand {
-    /// Build an index from catalogues, dumps and tool lists
-    Build(Build),
-    /// Build again from the recorded sources; only changed texts are embedded
-    Update {
-        /// Index directory [default: --index]
-        dir: Option<PathBuf>,
-        /// Where the model of the index answers.
-        #[command(flatten)]
-        place: EmbedPlace,
-    },
-    /// Counts, model, sources, sizes, rejects
-    Inspect {
-        /// Index directory [default: --index]
-        dir: Option<PathBuf>,
-    },
-    /// Read every byte again and compare checksums
-    Verify {
-        /// Index directory [default: --index]
-        dir: Option<PathBuf>,
-    },
-}
-
 /// `toolscout index build …`
 #[derive(Args, Debug)]
 pub struct Build {
-    /// Source files or folders; several make one index
+    /// Source files, folders or URLs (an MCP registry, or a document); several make one index
     #[arg(long, required = true, num_args = 1.., value_name = "SRC")]
     pub from: Vec<PathBuf>,
     /// Where to [default: --index]
@@ -156,6 +135,12 @@ pub struct Build {
     /// Format of the sources instead of recognising it
     #[arg(long, value_name = "NAME", value_parser = ["catalog", "docker", "livemcpbench", "mcp-zero", "registry", "toolhive", "tools-list", "toucan"])]
     pub format: Option<String>,
+    /// Follow redirects of these URLs into private networks too
+    #[arg(long)]
+    pub allow_private: bool,
+    /// For sources behind URLs.
+    #[command(flatten)]
+    pub patience: Patience,
     /// Also embed tool descriptions alone, which `--ranking mcp-zero` needs
     #[arg(long)]
     pub paper: bool,

@@ -16,8 +16,8 @@ mod tensor;
 mod write;
 
 pub use format::{
-    Absent, Counts, FORMAT_VERSION, FileRecord, Manifest, Matrix, ServerRecord, SourceRecord,
-    Storage, Surface, SurfaceTokens, ToolRecord,
+    Absent, Counts, FORMAT_VERSION, FileRecord, MIRRORS, Manifest, Matrix, ServerRecord,
+    SourceRecord, Storage, Surface, SurfaceTokens, ToolRecord,
 };
 pub use lexical::Lexical;
 pub use lock::BuildLock;

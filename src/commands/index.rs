@@ -17,11 +17,15 @@ use crate::cli::Build;
 use crate::cli::IndexCommand;
 use crate::config::Config;
 use crate::embed::RemoteModel;
+use crate::fetch::PrivateHosts;
 use crate::index::Index;
 use crate::index::Neighbors;
 use crate::index::Storage;
 use crate::index::Written;
 use crate::models;
+use crate::sources::Fetching;
+use crate::sources::Place;
+use crate::sources::Source;
 use crate::surface::counted;
 use crate::surface::thousands;
 use crate::vectors::Precision;
@@ -44,8 +48,9 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
             };
             build_and_report(config, &plan, &choice)
         }
-        IndexCommand::Update { dir, place } => {
-            let (plan, model) = build::recorded_plan(&at(dir))?;
+        IndexCommand::Update { dir, place, patience } => {
+            let (mut plan, model) = build::recorded_plan(&at(dir))?;
+            plan.fetching.timeout = patience.timeout();
             let choice = Choice::recorded(config, &model, plan.remote.as_ref(), &place)?;
             build_and_report(config, &plan, &choice)
         }
@@ -57,8 +62,16 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
 fn plan(config: &Config, arguments: Build) -> anyhow::Result<Plan> {
     let format = arguments.format.as_deref().map(str::parse).transpose()?;
     let remote = remote(&arguments)?;
+    let private = match arguments.allow_private {
+        true => PrivateHosts::Allowed,
+        false => PrivateHosts::Refused,
+    };
+    let source = |path: &PathBuf| -> anyhow::Result<Source> {
+        Ok(Source { place: Place::parse(path)?, format, private })
+    };
     Ok(Plan {
-        sources: arguments.from.into_iter().map(|path| (path, format)).collect(),
+        sources: arguments.from.iter().map(source).collect::<Result<_, _>>()?,
+        fetching: Fetching { timeout: arguments.patience.timeout(), ..Fetching::default() },
         dir: arguments.out.unwrap_or_else(|| config.index.clone()),
         paper: arguments.paper,
         storage: Storage {
@@ -92,12 +105,13 @@ pub(super) fn build(
         Event::Waiting(dir) => {
             remark(config, &format!("another build of `{}` runs, waiting for it", dir.display()))
         }
-        Event::Read(path, import) => {
+        Event::Read(name, import) => {
             let n_tools: usize = import.servers.iter().map(|server| server.tools.len()).sum();
-            let (path, format) = (path.display(), import.format);
+            let format = import.format;
             let servers = counted(import.servers.len(), "server");
-            remark(config, &format!("{path}: {format}, {servers}, {}", counted(n_tools, "tool")));
+            remark(config, &format!("{name}: {format}, {servers}, {}", counted(n_tools, "tool")));
         }
+        Event::Asked(name, asked) => remark(config, &format!("{name}: {asked}")),
         Event::Embedded { done, total } => {
             let bar =
                 bar.get_or_insert_with(|| progress::counting(config, "embedding", total as u64));
@@ -210,12 +224,17 @@ fn inspect(config: &Config, index: &Index) -> anyhow::Result<()> {
     for source in &manifest.sources {
         rows.add_row([
             "source".to_owned(),
-            format!("{} ({}, {})", source.path, source.format, size(source.bytes)),
+            format!("{} ({}, {})", shown(&source.path), source.format, size(source.bytes)),
         ]);
     }
     print(&rendered(&rows))?;
     show_findings(config, index);
     Ok(())
+}
+
+/// A recorded place without the query of a URL, which may be secret.
+fn shown(path: &str) -> String {
+    Place::parse(Path::new(path)).map_or_else(|_| path.to_owned(), |place| place.shown())
 }
 
 fn stored_as(index: &Index) -> String {
