@@ -22,6 +22,8 @@ use crate::embed::Embedder;
 use crate::embed::Identity;
 use crate::embed::RemoteModel;
 use crate::error::Fault;
+use crate::fetch::FetchError;
+use crate::fetch::PrivateHosts;
 use crate::index::BuildLock;
 use crate::index::Draft;
 use crate::index::IndexError;
@@ -33,13 +35,17 @@ use crate::index::Withheld;
 use crate::index::Written;
 use crate::index::{self};
 use crate::operation::Operation;
+use crate::sources::Asked;
 use crate::sources::Configuration;
-use crate::sources::Format;
+use crate::sources::Fetching;
 use crate::sources::Import;
 use crate::sources::Live;
 use crate::sources::LiveEvent;
 use crate::sources::Merged;
 use crate::sources::Opened;
+use crate::sources::Place;
+use crate::sources::Refresh;
+use crate::sources::Source;
 use crate::sources::SourceError;
 use crate::sources::UnknownFormat;
 use crate::sources::{self};
@@ -51,8 +57,10 @@ const MEMORY: &str = "live";
 /// What to build, and where.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Files, each with its format where the user forced one.
-    pub sources: Vec<(PathBuf, Option<Format>)>,
+    /// Files, folders and URLs, in order.
+    pub sources: Vec<Source>,
+    /// How URLs are asked.
+    pub fetching: Fetching,
     /// The index directory.
     pub dir: PathBuf,
     /// Also embed tool descriptions alone, for the paper's ranking.
@@ -78,8 +86,10 @@ pub enum Event<'a> {
     Waiting(&'a Path),
     /// Servers of a configuration are asked for their tools.
     Live(&'a Path, LiveEvent<'a>),
-    /// A source was read.
-    Read(&'a Path, &'a Import),
+    /// A source was read; its name as it may be shown.
+    Read(&'a str, &'a Import),
+    /// The source before came from a URL.
+    Asked(&'a str, &'a Asked),
     /// A language model is asked for summaries, if there is one.
     Summarizing,
     /// So many of the distinct texts have their vector.
@@ -165,6 +175,9 @@ pub enum BuildError {
     /// The index was built from a format that this version does not know.
     #[error(transparent)]
     Format(#[from] UnknownFormat),
+    /// The index names a URL that cannot be read again.
+    #[error(transparent)]
+    Url(#[from] FetchError),
     /// The path could not be recorded, and so not be read again by an update.
     #[error("the path of source `{path}` is not UTF-8; rename it")]
     PathNotText {
@@ -185,6 +198,7 @@ impl BuildError {
             Self::Embed(error) => error.fault(),
             Self::Index(error) => error.fault(),
             Self::Format(error) => error.fault(),
+            Self::Url(error) => error.fault(),
             Self::PathNotText { .. } | Self::Live { .. } | Self::NoAnswers { .. } => {
                 Fault::Environment
             }
@@ -213,6 +227,7 @@ pub fn build(
     let (draft, n_texts) = draft(plan, merged, held, sources, embedder, on_event)?;
     on_event(Event::Writing { n_linked: draft.n_linked() });
     let written = index::write(&plan.dir, &lock, &draft, surface::describe)?;
+    sources::forget_others(&plan.sources, &mirrors(plan));
     Ok(Outcome { written, n_texts, changes, summaries })
 }
 
@@ -263,19 +278,28 @@ fn hold(plan: &Plan, before: &Before, mut merged: Merged) -> Result<(Merged, Hel
 /// Fails when there is no index or its manifest names an unknown format.
 pub fn recorded_plan(dir: &Path) -> Result<(Plan, Identity), BuildError> {
     let manifest = index::Index::recorded(dir)?;
-    let sources = manifest
-        .sources
-        .iter()
-        .map(|source| {
-            let format = if source.forced { Some(source.format.parse()?) } else { None };
-            Ok((PathBuf::from(&source.path), format))
-        })
-        .collect::<Result<_, BuildError>>()?;
+    let sources = manifest.sources.iter().map(recorded_source).collect::<Result<_, _>>()?;
     let (paper, storage, remote) = (manifest.paper, manifest.storage, manifest.remote);
     let (live, pin, approve) = (Live::default(), manifest.pins.is_some(), Vec::new());
     let (dir, summarizer) = (dir.to_owned(), manifest.summarizer);
-    let plan = Plan { sources, dir, paper, storage, remote, summarizer, live, pin, approve };
+    let fetching = Fetching { refresh: Refresh::Changes, ..Fetching::default() };
+    let plan =
+        Plan { sources, fetching, dir, paper, storage, remote, summarizer, live, pin, approve };
     Ok((plan, manifest.embedder))
+}
+
+fn recorded_source(record: &SourceRecord) -> Result<Source, BuildError> {
+    let private = match record.allow_private {
+        true => PrivateHosts::Allowed,
+        false => PrivateHosts::Refused,
+    };
+    let format = if record.forced { Some(record.format.parse()?) } else { None };
+    Ok(Source { place: Place::parse(Path::new(&record.path))?, format, private })
+}
+
+/// What came from URLs, for the next time.
+fn mirrors(plan: &Plan) -> PathBuf {
+    plan.dir.join(index::MIRRORS)
 }
 
 fn import(
@@ -287,24 +311,26 @@ fn import(
         return Err(BuildError::NoSource);
     }
     let (mut imports, mut records) = (Vec::new(), Vec::new());
-    for (path, forced) in &plan.sources {
-        if path.to_str().is_none() {
-            return Err(BuildError::PathNotText { path: path.display().to_string() });
-        }
-        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        let import = match sources::open(path, *forced)? {
+    for source in &plan.sources {
+        let (name, path) = names_of(&source.place)?;
+        let (opened, asked) = sources::read_source(source, &mirrors(plan), plan.fetching, keep)?;
+        let import = match opened {
             Opened::Import(import) => import,
-            Opened::Configuration(found) => ask(plan, found, &absolute, keep, on_event)?,
+            Opened::Configuration(found) => ask(plan, found, Path::new(&path), keep, on_event)?,
         };
-        on_event(Event::Read(path, &import));
+        on_event(Event::Read(&source.place.shown(), &import));
+        if let Some(asked) = asked {
+            on_event(Event::Asked(&name, &asked));
+        }
         records.push(SourceRecord {
-            path: absolute.display().to_string(),
+            path,
             format: import.format.to_string(),
-            forced: forced.is_some(),
+            forced: source.format.is_some(),
+            allow_private: source.private == PrivateHosts::Allowed,
             bytes: import.bytes,
             sha256: import.sha256.clone(),
         });
-        imports.push((absolute.display().to_string(), import));
+        imports.push((name, import));
     }
     Ok((sources::merge(imports), records))
 }
@@ -329,6 +355,21 @@ fn ask(
             reason: first.reason.clone(),
         }),
         _ => Ok(import),
+    }
+}
+
+/// What a source is called in warnings, and what is recorded of it.
+fn names_of(place: &Place) -> Result<(String, String), BuildError> {
+    match place {
+        Place::Url(url) => Ok((url.shown(), url.as_str().to_owned())),
+        Place::Path(path) if path.to_str().is_none() => {
+            Err(BuildError::PathNotText { path: path.display().to_string() })
+        }
+        Place::Path(path) => {
+            let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            let absolute = absolute.display().to_string();
+            Ok((absolute.clone(), absolute))
+        }
     }
 }
 

@@ -17,6 +17,7 @@ mod sources;
 mod summaries;
 mod terminal;
 mod trust;
+mod watcher;
 
 use crate::cli::Cli;
 use crate::cli::Command;

@@ -14,6 +14,7 @@ pub mod config;
 pub mod embed;
 pub mod error;
 pub mod evaluate;
+pub mod fetch;
 pub mod index;
 pub mod models;
 pub mod operation;

@@ -1,4 +1,4 @@
-//! Files that list MCP servers and their tools, read into the nouns.
+//! Files and URLs that list MCP servers and their tools, read into the nouns.
 //!
 //! Owns recognising a format, and what is kept, rejected or warned of on the
 //! way. One odd record never costs its neighbours, and nothing is dropped
@@ -19,12 +19,14 @@ mod live;
 mod livemcpbench;
 mod mcp_zero;
 mod merge;
+mod mirror;
 mod parameter;
 mod publisher;
 mod reader;
 mod records;
 mod registry;
 mod shape;
+mod source;
 mod tally;
 mod text;
 mod toolhive;
@@ -59,6 +61,14 @@ pub use crate::sources::live::LiveEvent;
 pub use crate::sources::live::learn;
 pub use crate::sources::merge::Merged;
 pub use crate::sources::merge::merge;
+pub use crate::sources::mirror::Asked;
+pub use crate::sources::mirror::Fetching;
+pub use crate::sources::mirror::MirrorError;
+pub use crate::sources::mirror::Refresh;
+pub use crate::sources::source::Place;
+pub use crate::sources::source::Source;
+pub use crate::sources::source::forget_others;
+pub use crate::sources::source::read_source;
 pub use crate::sources::text::EncodingError;
 pub use crate::sources::text::Utf16;
 pub use crate::sources::yaml::YamlError;

@@ -11,7 +11,7 @@ use super::PrecisionArg;
 /// `toolscout index …`
 #[derive(Debug, Subcommand)]
 pub enum IndexCommand {
-    /// Build an index from catalogues, dumps and tool lists
+    /// Build an index from client configurations, registries, catalogues, tool lists
     Build(Build),
     /// Build again from the recorded sources; only changed texts are embedded
     Update {
@@ -29,6 +29,9 @@ pub enum IndexCommand {
         /// Where the model of the index answers.
         #[command(flatten)]
         place: EmbedPlace,
+        /// For sources behind URLs.
+        #[command(flatten)]
+        patience: Patience,
         /// How servers are asked for their tools.
         #[command(flatten)]
         live: LiveArgs,
@@ -60,7 +63,7 @@ pub enum IndexCommand {
 /// `toolscout index build …`
 #[derive(Args, Debug)]
 pub struct Build {
-    /// Source files or folders; several make one index
+    /// Client configurations, registries (URL or dump), catalogues, tool lists, folders of them; several make one index
     #[arg(long, required = true, num_args = 1.., value_name = "SRC")]
     pub from: Vec<PathBuf>,
     /// Where to [default: --index]
@@ -81,6 +84,12 @@ pub struct Build {
     /// Format of the sources instead of recognising it
     #[arg(long, value_name = "NAME", value_parser = ["catalog", "docker", "livemcpbench", "mcp-zero", "registry", "toolhive", "tools-list", "toucan", "client-config"])]
     pub format: Option<String>,
+    /// Follow redirects of URLs into private networks too
+    #[arg(long)]
+    pub allow_private: bool,
+    /// For sources behind URLs.
+    #[command(flatten)]
+    pub patience: Patience,
     /// Also embed tool descriptions alone, which `--ranking mcp-zero` needs
     #[arg(long)]
     pub paper: bool,
@@ -111,16 +120,16 @@ pub struct Build {
 #[derive(Args, Clone, Debug)]
 pub struct LiveArgs {
     /// How long a server may take from its start to its first answer
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub start_timeout: Duration,
     /// How long a server may take for one page of its tools
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub page_timeout: Duration,
     /// Servers that are started and asked at the same time
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     pub parallel: u16,
     /// Do not ask a server again that answered less long ago; `0s` asks all
-    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
     pub refresh_after: Duration,
 }
 
@@ -135,3 +144,31 @@ pub struct EmbedPlace {
     #[arg(long, value_name = "VAR")]
     pub embed_key_env: Option<String>,
 }
+
+/// How long a server of sources may take.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Patience {
+    /// For one try of one document or registry page
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub http_timeout: Duration,
+}
+
+impl Patience {
+    /// For one try.
+    #[must_use]
+    pub fn timeout(self) -> Duration {
+        // Zero would mean no limit.
+        self.http_timeout.max(Duration::from_millis(1))
+    }
+}
+
+/// `30s`, `500ms`, `1h`; a mere number is seconds. A day at most.
+fn duration(text: &str) -> Result<Duration, BadDuration> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let parsed = seconds.or_else(|| humantime::parse_duration(text).ok());
+    parsed.filter(|duration| *duration <= Duration::from_secs(86_400)).ok_or(BadDuration)
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("use a time of at most a day, such as 500ms, 30s or 1h")]
+struct BadDuration;

@@ -1,13 +1,11 @@
 //! What an update changes, or would change.
 
-use indicatif::ProgressBar;
 use serde_json::json;
 
-use super::live;
 use super::terminal::{print, print_json, remark};
+use super::watcher::Watcher;
 use crate::build;
 use crate::build::Changes;
-use crate::build::Event;
 use crate::build::Plan;
 use crate::catalog::clean_text;
 use crate::config::Config;
@@ -18,12 +16,8 @@ const SHOWN: usize = 10;
 
 /// `index update --dry-run`.
 pub(super) fn preview(config: &Config, plan: &Plan) -> anyhow::Result<()> {
-    let mut asking: Option<ProgressBar> = None;
-    let preview = build::preview(plan, &mut |event| {
-        if let Event::Live(_, event) = event {
-            live::show(config, &mut asking, event);
-        }
-    })?;
+    let mut watcher = Watcher::new(config, plan);
+    let preview = build::preview(plan, &mut |event| watcher.show(event))?;
     let changes = &preview.changes;
     if config.json {
         return print_json(&json!({

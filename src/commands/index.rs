@@ -3,25 +3,28 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::embedder::Choice;
 use super::terminal::{print, print_json, remark, rendered, size, table};
 use super::trust;
-use super::{changes, embedder, live, progress, summaries};
-use crate::build::Event;
+use super::watcher::Watcher;
+use super::{changes, embedder, live, summaries};
 use crate::build::Plan;
 use crate::build::{self};
 use crate::cli::Build;
 use crate::cli::IndexCommand;
 use crate::config::Config;
 use crate::embed::RemoteModel;
+use crate::fetch::PrivateHosts;
 use crate::index::Index;
 use crate::index::Neighbors;
 use crate::index::Storage;
 use crate::index::Written;
 use crate::models;
+use crate::sources::Fetching;
+use crate::sources::Place;
+use crate::sources::Source;
 use crate::surface::counted;
 use crate::surface::thousands;
 use crate::vectors::Precision;
@@ -44,8 +47,9 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
             };
             build_and_report(config, &plan, &choice)
         }
-        IndexCommand::Update { dir, dry_run, pin, unpin, place, live: arguments } => {
+        IndexCommand::Update { dir, dry_run, pin, unpin, place, patience, live: arguments } => {
             let (mut plan, model) = build::recorded_plan(&at(dir))?;
+            plan.fetching.timeout = patience.timeout();
             plan.live = live::settings(&arguments);
             plan.pin = (plan.pin || pin) && !unpin;
             if dry_run {
@@ -70,8 +74,16 @@ fn plan(config: &Config, arguments: Build) -> anyhow::Result<Plan> {
     let format = arguments.format.as_deref().map(str::parse).transpose()?;
     let remote = remote(&arguments)?;
     let summarizer = summaries::model(config, &arguments)?;
+    let private = match arguments.allow_private {
+        true => PrivateHosts::Allowed,
+        false => PrivateHosts::Refused,
+    };
+    let source = |path: &PathBuf| -> anyhow::Result<Source> {
+        Ok(Source { place: Place::parse(path)?, format, private })
+    };
     Ok(Plan {
-        sources: arguments.from.into_iter().map(|path| (path, format)).collect(),
+        sources: arguments.from.iter().map(source).collect::<Result<_, _>>()?,
+        fetching: Fetching { timeout: arguments.patience.timeout(), ..Fetching::default() },
         dir: arguments.out.unwrap_or_else(|| config.index.clone()),
         paper: arguments.paper,
         storage: Storage {
@@ -104,46 +116,11 @@ pub(super) fn build(
     choice: &Choice,
 ) -> anyhow::Result<build::Outcome> {
     let embedder = embedder::load(config, choice)?;
-    let (mut bar, mut asking): (Option<ProgressBar>, Option<ProgressBar>) = (None, None);
     let writer = summaries::writer(config, plan)?;
-    let outcome =
-        build::build(plan, embedder.as_ref(), writer.as_ref(), &mut |event| match event {
-            Event::Waiting(dir) => remark(
-                config,
-                &format!("another build of `{}` runs, waiting for it", dir.display()),
-            ),
-            Event::Summarizing if plan.summarizer.is_some() => {
-                remark(config, "asking for summaries of the servers");
-            }
-            Event::Summarizing => {}
-            Event::Live(_, event) => live::show(config, &mut asking, event),
-            Event::Read(path, import) => {
-                let n_tools: usize = import.servers.iter().map(|server| server.tools.len()).sum();
-                let (path, format) = (path.display(), import.format);
-                let servers = counted(import.servers.len(), "server");
-                remark(
-                    config,
-                    &format!("{path}: {format}, {servers}, {}", counted(n_tools, "tool")),
-                );
-            }
-            Event::Embedded { done, total } => {
-                let bar = bar
-                    .get_or_insert_with(|| progress::counting(config, "embedding", total as u64));
-                bar.set_position(done as u64);
-            }
-            Event::Writing { n_linked } => {
-                if let Some(bar) = &bar {
-                    bar.finish_and_clear();
-                }
-                if n_linked > 0 {
-                    let n = thousands(n_linked);
-                    remark(
-                        config,
-                        &format!("linking {n} vectors to their neighbours, if any changed"),
-                    );
-                }
-            }
-        })?;
+    let mut watcher = Watcher::new(config, plan);
+    let outcome = build::build(plan, embedder.as_ref(), writer.as_ref(), &mut |event| {
+        watcher.show(event);
+    })?;
     Ok(outcome)
 }
 
@@ -256,12 +233,17 @@ fn inspect(config: &Config, index: &Index) -> anyhow::Result<()> {
     for source in &manifest.sources {
         rows.add_row([
             "source".to_owned(),
-            format!("{} ({}, {})", source.path, source.format, size(source.bytes)),
+            format!("{} ({}, {})", shown(&source.path), source.format, size(source.bytes)),
         ]);
     }
     print(&rendered(&rows))?;
     show_findings(config, index);
     Ok(())
+}
+
+/// A recorded place without the query of a URL, which may be secret.
+fn shown(path: &str) -> String {
+    Place::parse(Path::new(path)).map_or_else(|_| path.to_owned(), |place| place.shown())
 }
 
 fn stored_as(index: &Index) -> String {

@@ -1,16 +1,9 @@
-//! How the servers of client configurations are asked: settings, and progress.
+//! How the servers of client configurations are asked.
 
-use indicatif::ProgressBar;
-
-use super::progress;
-use super::terminal::remark;
 use crate::cli::LiveArgs;
 use crate::config;
-use crate::config::Config;
 use crate::sources::Environment;
 use crate::sources::Live;
-use crate::sources::LiveEvent;
-use crate::surface::counted;
 use crate::upstream::Limits;
 
 /// What the flags ask for, with the environment of this process.
@@ -28,30 +21,5 @@ pub(super) fn settings(arguments: &LiveArgs) -> Live {
             parallel: usize::from(arguments.parallel),
         },
         refresh_after: arguments.refresh_after,
-    }
-}
-
-/// A bar that moves with every server that has answered.
-pub(super) fn show(config: &Config, bar: &mut Option<ProgressBar>, event: LiveEvent<'_>) {
-    match event {
-        LiveEvent::Asking { n_asked, n_known } => {
-            if n_known > 0 {
-                remark(
-                    config,
-                    &format!("{} answered not long ago and stays", counted(n_known, "server")),
-                );
-            }
-            if n_asked > 0 {
-                *bar = Some(progress::counting(config, "asking servers", n_asked as u64));
-            }
-        }
-        LiveEvent::Asked { .. } => {
-            if let Some(bar) = bar {
-                bar.inc(1);
-                if Some(bar.position()) == bar.length() {
-                    bar.finish_and_clear();
-                }
-            }
-        }
     }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! CURRENT              "gen-3": the live generation, replaced by rename
 //! lock                 held while a build runs
+//! mirror/              what sources behind URLs gave, for `index update`
 //! gen-3/manifest.json  what it was built from and with; sha256 of the others
 //! gen-3/manifest.sha256
 //! gen-3/vectors.safetensors   matrices (unit rows) and id tables
@@ -24,6 +25,9 @@ use crate::vectors::Precision;
 
 /// Raised whenever a reader of the older version would misread.
 pub const FORMAT_VERSION: u32 = 3;
+
+/// Folder of an index directory for what its sources behind URLs gave.
+pub const MIRRORS: &str = "mirror";
 
 pub(super) const CURRENT: &str = "CURRENT";
 pub(super) const LOCK: &str = "lock";
@@ -188,12 +192,15 @@ pub struct Absent {
 /// One source file as it was when read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceRecord {
-    /// Absolute path.
+    /// Absolute path, or URL.
     pub path: String,
     /// `catalog`, `mcp-zero` …
     pub format: String,
     /// Whether the format was given by `--format` rather than recognised.
     pub forced: bool,
+    /// Whether redirects of a URL may lead into private networks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_private: bool,
     /// Size.
     pub bytes: u64,
     /// Checksum.

@@ -11,6 +11,7 @@ mod summaries;
 mod support;
 
 mod cli;
+mod http;
 mod index;
 mod live;
 mod oracle;
