@@ -66,7 +66,6 @@ pub fn is_set(variable: &str) -> bool {
 /// The environment as it is now; variables that are no text are left out.
 #[must_use]
 pub fn environment() -> Vec<(String, String)> {
-    #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
     let all = std::env::vars_os();
     all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()

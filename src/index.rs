@@ -16,8 +16,8 @@ mod tensor;
 mod write;
 
 pub use format::{
-    Absent, Counts, FORMAT_VERSION, FileRecord, MIRRORS, Manifest, Matrix, Pins, ServerRecord,
-    SourceRecord, Storage, Surface, SurfaceTokens, ToolRecord, Withheld,
+    Absent, Counts, FORMAT_VERSION, FileRecord, LIVE, MIRRORS, Manifest, Matrix, Pins,
+    ServerRecord, SourceRecord, Storage, Surface, SurfaceTokens, ToolRecord, Withheld,
 };
 pub use lexical::Lexical;
 pub use lock::BuildLock;

@@ -241,9 +241,8 @@ mod tests {
         for answer in [
             format!(r#"{{"summary": "{text}"}}"#),
             format!("```json\n{{\"summary\": \"{text}\"}}\n```"),
-            format!(
-                "Sure! {{\"other\": 1, \"summary\": \" Stores\\u200b and\\nsearches notes of a team. \"}} Bye"
-            ),
+            r#"Sure! {"other": 1, "summary": " Stores\u200b and\nsearches notes of a team. "} Bye"#
+                .to_owned(),
         ] {
             assert_eq!(summary_in(&answer).as_deref(), Ok(text), "{answer}");
         }

@@ -1,5 +1,7 @@
 //! How the servers of client configurations are asked.
 
+use std::time::SystemTime;
+
 use crate::cli::LiveArgs;
 use crate::config;
 use crate::sources::Environment;
@@ -21,5 +23,13 @@ pub(super) fn settings(arguments: &LiveArgs) -> Live {
             parallel: usize::from(arguments.parallel),
         },
         refresh_after: arguments.refresh_after,
+        keep: true,
+        now: now(),
     }
+}
+
+/// The clock, for the age of what servers have answered.
+fn now() -> SystemTime {
+    #[expect(clippy::disallowed_methods, reason = "nothing of an index depends on it")]
+    SystemTime::now()
 }

@@ -29,6 +29,9 @@ pub const FORMAT_VERSION: u32 = 3;
 /// Folder of an index directory for what its sources behind URLs gave.
 pub const MIRRORS: &str = "mirror";
 
+/// Folder of an index directory for what servers answered.
+pub const LIVE: &str = "live";
+
 pub(super) const CURRENT: &str = "CURRENT";
 pub(super) const LOCK: &str = "lock";
 pub(super) const MANIFEST: &str = "manifest.json";

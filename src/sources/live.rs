@@ -38,7 +38,7 @@ use crate::upstream::UpstreamError;
 pub use crate::sources::live::environment::Environment;
 
 /// How servers are asked.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Live {
     /// Where their variables come from, and what they inherit.
     pub environment: Environment,
@@ -48,6 +48,24 @@ pub struct Live {
     pub limits: Limits,
     /// A server that answered less long ago is not asked again.
     pub refresh_after: Duration,
+    /// What servers answer is written down for the next time.
+    pub keep: bool,
+    /// The time of day.
+    pub now: SystemTime,
+}
+
+impl Default for Live {
+    /// Nothing in the environment, no guardian, and all servers are asked.
+    fn default() -> Self {
+        Self {
+            environment: Environment::default(),
+            guardian: None,
+            limits: Limits::default(),
+            refresh_after: Duration::ZERO,
+            keep: true,
+            now: SystemTime::UNIX_EPOCH,
+        }
+    }
 }
 
 /// What a caller may show while servers are asked.
@@ -73,7 +91,7 @@ pub enum LiveEvent<'a> {
 ///
 /// What they answer is kept in `memory`, a folder of ours, so that the next
 /// run need not ask again. Servers that are no longer in the configuration are
-/// forgotten. Without `keep` the folder stays as it is.
+/// forgotten. Without `live.keep` the folder stays as it is.
 ///
 /// # Errors
 /// When the memory cannot be written, or nothing can be run at all; a server
@@ -82,20 +100,18 @@ pub fn learn(
     configuration: Configuration,
     path: &Path,
     memory: &Path,
-    keep: bool,
     live: &Live,
     on_event: &mut dyn FnMut(LiveEvent<'_>),
 ) -> io::Result<Import> {
     let file = memory::file_of(memory, path);
     let remembered = memory::read(&file);
     let launches = configuration.config.servers.iter().filter(|launch| !launch.disabled);
-    let now = SystemTime::now();
-    let mut questions: Vec<Question<'_>> = launches
-        .map(|launch| Question::new(launch, live, remembered.get(&launch.name), now))
-        .collect();
+    let mut questions: Vec<Question<'_>> =
+        launches.map(|launch| Question::new(launch, live, remembered.get(&launch.name))).collect();
     ask(&mut questions, live, on_event)?;
-    let answers: Vec<Remembered> = questions.into_iter().map(|one| one.conclude(now)).collect();
-    if keep {
+    let answers: Vec<Remembered> =
+        questions.into_iter().map(|one| one.conclude(live.now)).collect();
+    if live.keep {
         memory::write(&file, &answers)?;
     }
     Ok(import(configuration, path, &answers))
@@ -120,17 +136,12 @@ enum State {
 }
 
 impl<'a> Question<'a> {
-    fn new(
-        launch: &'a Launch,
-        live: &Live,
-        before: Option<&'a Remembered>,
-        now: SystemTime,
-    ) -> Self {
+    fn new(launch: &'a Launch, live: &Live, before: Option<&'a Remembered>) -> Self {
         let state = match target::of(launch, &live.environment) {
             Err(reason) => State::Impossible(reason),
             Ok((target, launch)) => {
                 let is_known = before.is_some_and(|before| {
-                    before.launch == launch && before.is_fresh(now, live.refresh_after)
+                    before.launch == launch && before.is_fresh(live.now, live.refresh_after)
                 });
                 if is_known { State::Known } else { State::Open { target, launch } }
             }

@@ -37,11 +37,13 @@ pub struct Fetching {
     pub refresh: Refresh,
     /// For one try of one document or page.
     pub timeout: Duration,
+    /// What is learnt is written down for the next time.
+    pub keep: bool,
 }
 
 impl Default for Fetching {
     fn default() -> Self {
-        Self { refresh: Refresh::Whole, timeout: Duration::from_secs(60) }
+        Self { refresh: Refresh::Whole, timeout: Duration::from_secs(60), keep: true }
     }
 }
 

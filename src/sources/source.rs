@@ -65,7 +65,7 @@ impl Source {
     }
 }
 
-/// Reads a source; with `keep`, what came from a URL is kept in the folder `mirrors`.
+/// Reads a source; what came from a URL is kept in the folder `mirrors`, if it is to be.
 ///
 /// # Errors
 /// When nothing of it can be taken over; then the mirror stays as it was.
@@ -73,7 +73,6 @@ pub fn read_source(
     source: &Source,
     mirrors: &Path,
     fetching: Fetching,
-    keep: bool,
 ) -> Result<(Opened, Option<Asked>), SourceError> {
     let url = match &source.place {
         Place::Path(path) => return Ok((open(path, source.format)?, None)),
@@ -81,7 +80,7 @@ pub fn read_source(
     };
     let found = mirror::refresh(mirrors, (url, source.private), source.format, fetching)?;
     let import = parse(&url.shown(), &found.bytes, found.format)?;
-    if keep {
+    if fetching.keep {
         found.keep()?;
     }
     Ok((Opened::Import(import), Some(found.asked)))
