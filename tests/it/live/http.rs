@@ -55,7 +55,7 @@ fn check_listed(habits: &str, path: &str, kind: Option<&str>, expected_log: &[&s
     }
     // Entries with an address have no process and so no environment.
     town.world.write("mcp.json", json!({ "mcpServers": { "web": entry } }).to_string());
-    let index = town.build("--start-timeout 5s");
+    let index = town.build("");
     assert_eq!(index["rejected"], json!([]), "{habits}");
     assert_eq!(town.tools()["web"], ["x", "y"], "{habits}");
     let log = std::fs::read_to_string(&town.log).unwrap();
@@ -134,7 +134,7 @@ fn check_refused(habits: &str, path: &str, kind: &str, expected: &str, n_request
         web["type"] = json!(kind);
     }
     town.world.write("mcp.json", json!({ "mcpServers": { "web": web, "good": good } }).to_string());
-    let index = town.build("--start-timeout 5s");
+    let index = town.build("");
     assert_eq!(rejected(&index)["web"].replace(&listener.port, "PORT"), expected, "{habits}");
     let log = std::fs::read_to_string(&town.log).unwrap_or_default();
     assert_eq!(log.lines().count(), n_requests, "{habits}: {log}");
@@ -183,7 +183,7 @@ fn an_address_at_which_nobody_answers_is_named_without_its_secrets() {
         }})
         .to_string(),
     );
-    let index = town.build("--start-timeout 5s");
+    let index = town.build("");
     let reasons = rejected(&index);
     assert!(
         reasons["gone"].starts_with("`http://127.0.0.1:9/mcp` cannot be reached: "),

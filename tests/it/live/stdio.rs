@@ -59,7 +59,7 @@ fn a_server_that_fails_costs_nobody_else_and_says_why() {
         "nowhere": {"command": "python3", "cwd": "no/such/folder"},
         "no-value": {"command": "x", "args": ["${NO_SUCH_VARIABLE}"]},
     }));
-    let index = town.build("--start-timeout 2s --page-timeout 2s");
+    let index = town.build("--start-timeout 5s --page-timeout 5s");
     let reasons = rejected(&index);
     let mut expected = BTreeMap::from([
         (
@@ -67,8 +67,8 @@ fn a_server_that_fails_costs_nobody_else_and_says_why() {
             "it ended with exit status: 1; its last words: Error: cannot find module 'left-out'",
         ),
         ("crash-init", "it ended with exit status: 3"),
-        ("mute", "no answer to `initialize` in 2 s"),
-        ("mute-list", "no answer to `tools/list` in 2 s"),
+        ("mute", "no answer to `initialize` in 5 s"),
+        ("mute-list", "no answer to `tools/list` in 5 s"),
         (
             "ancient",
             "it speaks MCP `1999-01-01`; this program speaks `2024-11-05`, `2025-03-26`, `2025-06-18`, `2025-11-25`, `2026-07-28`",
