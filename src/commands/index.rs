@@ -1,4 +1,7 @@
-//! `toolscout index build | update | inspect | verify`.
+//! `toolscout index build | update | inspect | verify | watch | export | import`.
+
+mod share;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -14,7 +17,9 @@ use crate::build::Event;
 use crate::build::Plan;
 use crate::build::{self};
 use crate::cli::Build;
+use crate::cli::EmbedPlace;
 use crate::cli::IndexCommand;
+use crate::cli::Patience;
 use crate::config::Config;
 use crate::embed::RemoteModel;
 use crate::fetch::PrivateHosts;
@@ -48,15 +53,28 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
             };
             build_and_report(config, &plan, &choice)
         }
-        IndexCommand::Update { dir, place, patience } => {
-            let (mut plan, model) = build::recorded_plan(&at(dir))?;
-            plan.fetching.timeout = patience.timeout();
-            let choice = Choice::recorded(config, &model, plan.remote.as_ref(), &place)?;
-            build_and_report(config, &plan, &choice)
+        IndexCommand::Update { dir, place, patience } => update(config, &at(dir), &place, patience),
+        IndexCommand::Watch { dir, every, place, patience } => {
+            let (settings, dir) = (config.clone(), at(dir));
+            watch::run(every, move || update(&settings, &dir, &place, patience))
         }
+        IndexCommand::Export { dir, out } => share::export(config, &at(dir), &out),
+        IndexCommand::Import { file, out } => share::import(config, &file, &at(out)),
         IndexCommand::Inspect { dir } => inspect(config, &Index::open(&at(dir))?),
         IndexCommand::Verify { dir } => verify(config, &at(dir)),
     }
+}
+
+fn update(
+    config: &Config,
+    dir: &Path,
+    place: &EmbedPlace,
+    patience: Patience,
+) -> anyhow::Result<()> {
+    let (mut plan, model) = build::recorded_plan(dir)?;
+    plan.fetching.timeout = patience.timeout();
+    let choice = Choice::recorded(config, &model, plan.remote.as_ref(), place)?;
+    build_and_report(config, &plan, &choice).map_err(share::with_cure)
 }
 
 fn plan(config: &Config, arguments: Build) -> anyhow::Result<Plan> {
