@@ -2,7 +2,7 @@
 
 mod index;
 
-pub use index::{Build, EmbedPlace, IndexCommand, LiveArgs, Patience};
+pub use index::{Again, Build, EmbedPlace, IndexCommand, LiveArgs, Patience};
 
 use std::path::PathBuf;
 

@@ -4,6 +4,7 @@
 //! can be read by any process while another rebuilds it. Must not know how
 //! texts are made or ranked.
 
+mod archive;
 mod calibration;
 mod check;
 mod format;
@@ -15,6 +16,7 @@ mod read;
 mod tensor;
 mod write;
 
+pub use archive::{ArchiveError, Exported, export, import};
 pub use format::{
     Absent, Counts, FORMAT_VERSION, FileRecord, LIVE, MIRRORS, Manifest, Matrix, Pins,
     ServerRecord, SourceRecord, Storage, Surface, SurfaceTokens, ToolRecord, Withheld,

@@ -26,27 +26,45 @@ pub enum IndexCommand {
         /// Withhold nothing any more
         #[arg(long)]
         unpin: bool,
-        /// Where the model of the index answers.
+        /// How sources are asked again.
         #[command(flatten)]
-        place: EmbedPlace,
-        /// For sources behind URLs.
-        #[command(flatten)]
-        patience: Patience,
-        /// How servers are asked for their tools.
-        #[command(flatten)]
-        live: LiveArgs,
+        again: Again,
     },
     /// Offer withheld tools with the definition that was seen, and update
     Approve {
         /// `SERVER` or `SERVER/TOOL`, as `update` and `inspect` name them
         #[arg(required = true, value_name = "SERVER[/TOOL]")]
         names: Vec<String>,
-        /// Where the model of the index answers.
+        /// How sources are asked again.
         #[command(flatten)]
-        place: EmbedPlace,
-        /// How servers are asked for their tools.
+        again: Again,
+    },
+    /// Update again and again, first at once; a failed run is reported and the index stays
+    Watch {
+        /// Index directory [default: --index]
+        dir: Option<PathBuf>,
+        /// Time between two runs, such as 90s, 15m, 1h or 1d; at least 10s
+        #[arg(long, value_name = "TIME", value_parser = interval)]
+        every: Duration,
+        /// How sources are asked again.
         #[command(flatten)]
-        live: LiveArgs,
+        again: Again,
+    },
+    /// Write the index to one file, to be imported elsewhere
+    Export {
+        /// Index directory [default: --index]
+        dir: Option<PathBuf>,
+        /// The file, such as `index.tar.zst`; equal indexes give equal bytes
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
+    /// Take over an exported index, after every byte of it was checked
+    Import {
+        /// A file that `index export` wrote
+        file: PathBuf,
+        /// Where to [default: --index]
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
     },
     /// Counts, model, sources, sizes, rejects
     Inspect {
@@ -116,6 +134,20 @@ pub struct Build {
     pub live: LiveArgs,
 }
 
+/// How the sources of an index are asked again.
+#[derive(Args, Clone, Debug)]
+pub struct Again {
+    /// Where the model of the index answers.
+    #[command(flatten)]
+    pub place: EmbedPlace,
+    /// For sources behind URLs.
+    #[command(flatten)]
+    pub patience: Patience,
+    /// How servers are asked for their tools.
+    #[command(flatten)]
+    pub live: LiveArgs,
+}
+
 /// How the servers of client configurations are asked for their tools.
 #[derive(Args, Clone, Debug)]
 pub struct LiveArgs {
@@ -172,3 +204,41 @@ fn duration(text: &str) -> Result<Duration, BadDuration> {
 #[derive(Debug, thiserror::Error)]
 #[error("use a time of at most a day, such as 500ms, 30s or 1h")]
 struct BadDuration;
+/// A time that gives the servers of sources some rest.
+fn interval(text: &str) -> Result<Duration, BadInterval> {
+    const MIN: Duration = Duration::from_secs(10);
+    match humantime::parse_duration(text) {
+        Ok(every) if every < MIN => Err(BadInterval::TooShort),
+        Ok(every) => Ok(every),
+        Err(source) => Err(BadInterval::NoTime { source }),
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum BadInterval {
+    #[error("that is under 10 seconds, which is the least; use 10s or more")]
+    TooShort,
+    #[error("{source}; use a time such as 90s, 15m, 1h or 1d")]
+    NoTime { source: humantime::DurationError },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_is_a_number_and_a_unit() {
+        for (text, seconds) in [("90s", 90), ("15m", 900), ("1h", 3_600), ("1d", 86_400)] {
+            assert_eq!(interval(text).unwrap(), Duration::from_secs(seconds));
+        }
+        for (text, expected) in [("9s", "under 10 seconds"), ("90", "90s"), ("soon", "15m")] {
+            let message = interval(text).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+        assert_eq!(duration("0.5").unwrap(), Duration::from_millis(500));
+        assert_eq!(duration("1h").unwrap(), Duration::from_secs(3_600));
+        for text in ["x", "-1", "2d", "NaN", ""] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

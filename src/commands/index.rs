@@ -1,4 +1,7 @@
-//! `toolscout index build | update | inspect | verify`.
+//! `toolscout index build | update | inspect | verify | watch | export | import`.
+
+mod share;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -12,9 +15,11 @@ use super::watcher::Watcher;
 use super::{changes, embedder, live, summaries};
 use crate::build::Plan;
 use crate::build::{self};
+use crate::cli::Again;
 use crate::cli::Build;
 use crate::cli::IndexCommand;
 use crate::config::Config;
+use crate::embed::Identity;
 use crate::embed::RemoteModel;
 use crate::fetch::PrivateHosts;
 use crate::index::Index;
@@ -47,27 +52,46 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
             };
             build_and_report(config, &plan, &choice)
         }
-        IndexCommand::Update { dir, dry_run, pin, unpin, place, patience, live: arguments } => {
-            let (mut plan, model) = build::recorded_plan(&at(dir))?;
-            plan.fetching.timeout = patience.timeout();
-            plan.live = live::settings(&arguments);
+        IndexCommand::Update { dir, dry_run, pin, unpin, again } => {
+            let (mut plan, model) = recorded(&at(dir), &again)?;
             plan.pin = (plan.pin || pin) && !unpin;
-            if dry_run {
-                return changes::preview(config, &plan);
+            match dry_run {
+                true => changes::preview(config, &plan),
+                false => update(config, &plan, &model, &again),
             }
-            let choice = Choice::recorded(config, &model, plan.remote.as_ref(), &place)?;
-            build_and_report(config, &plan, &choice)
         }
-        IndexCommand::Approve { names, place, live: arguments } => {
-            let (mut plan, model) = build::recorded_plan(&config.index)?;
-            plan.live = live::settings(&arguments);
+        IndexCommand::Approve { names, again } => {
+            let (mut plan, model) = recorded(&config.index, &again)?;
             (plan.pin, plan.approve) = (true, names);
-            let choice = Choice::recorded(config, &model, plan.remote.as_ref(), &place)?;
-            build_and_report(config, &plan, &choice)
+            update(config, &plan, &model, &again)
         }
+        IndexCommand::Watch { dir, every, mut again } => {
+            let (settings, dir) = (config.clone(), at(dir));
+            // A server that answered in the middle of a run is due at a later one, not after it.
+            again.live.refresh_after = again.live.refresh_after.saturating_sub(every / 2);
+            watch::run(every, move || {
+                let (plan, model) = recorded(&dir, &again)?;
+                update(&settings, &plan, &model, &again)
+            })
+        }
+        IndexCommand::Export { dir, out } => share::export(config, &at(dir), &out),
+        IndexCommand::Import { file, out } => share::import(config, &file, &at(out)),
         IndexCommand::Inspect { dir } => inspect(config, &Index::open(&at(dir))?),
         IndexCommand::Verify { dir } => verify(config, &at(dir)),
     }
+}
+
+/// The plan that made an index, to be run with these flags, and its model.
+fn recorded(dir: &Path, again: &Again) -> anyhow::Result<(Plan, Identity)> {
+    let (mut plan, model) = build::recorded_plan(dir)?;
+    plan.fetching.timeout = again.patience.timeout();
+    plan.live = live::settings(&again.live);
+    Ok((plan, model))
+}
+
+fn update(config: &Config, plan: &Plan, model: &Identity, again: &Again) -> anyhow::Result<()> {
+    let choice = Choice::recorded(config, model, plan.remote.as_ref(), &again.place)?;
+    build_and_report(config, plan, &choice).map_err(share::with_cure)
 }
 
 fn plan(config: &Config, arguments: Build) -> anyhow::Result<Plan> {

@@ -129,6 +129,7 @@ pub fn write(
     manifest.files =
         files.iter().map(|(name, bytes)| ((*name).to_owned(), record(bytes))).collect();
     manifest.generation = newest_generation(dir).map_or(1, |newest| newest.saturating_add(1));
+    let files: Vec<_> = files.iter().map(|(name, bytes)| (*name, bytes.as_slice())).collect();
     publish(dir, &manifest, &files)?;
     forget_old(dir, manifest.generation, live.map(|live| live.manifest().generation));
     Ok(Written::New(manifest.generation))
