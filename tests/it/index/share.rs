@@ -219,12 +219,20 @@ fn what_is_cut_flipped_or_foreign_is_refused() {
     for n in [0, 3, 4, 100, good.len() / 2, good.len() - 5, good.len() - 1] {
         check_refused(&world, &good[..n], &["archive", "export"]);
     }
-    // After the size of the window, which may be any that is large enough.
-    for n in (11..good.len()).step_by(good.len() / 15) {
+    let content = zstd::decode_all(&good[..]).unwrap();
+    let mut n_refused = 0;
+    for n in (4..good.len()).step_by(good.len() / 20) {
         let mut bad = good.clone();
         bad[n] ^= 0x10;
+        // Some bits do not matter: a repetition may be copied from another
+        // place where the same bytes stand, or through a larger window.
+        if zstd::decode_all(&bad[..]).is_ok_and(|unpacked| unpacked == content) {
+            continue;
+        }
+        n_refused += 1;
         check_refused(&world, &bad, &["export"]);
     }
+    assert!(n_refused > 15, "{n_refused}");
     for bytes in [&b"PK\x03\x04"[..], b"{}", b""] {
         check_refused(&world, bytes, &["no archive of an index", "index export"]);
     }
