@@ -61,6 +61,15 @@ pub enum BuildError {
         /// With what is unreadable replaced.
         path: String,
     },
+    /// The index was made elsewhere, and what it was made of is there.
+    #[error(
+        "the index was imported, and its source `{}` belongs to the machine it was built on; take a newer one over with `toolscout index import FILE`, or build from sources that are here with `toolscout index build --from SRC`",
+        path.display()
+    )]
+    Imported {
+        /// As recorded there.
+        path: PathBuf,
+    },
     /// No source was named.
     #[error("no source given; name at least one with `--from FILE`")]
     NoSource,
@@ -76,9 +85,10 @@ impl BuildError {
             Self::Index(error) => error.fault(),
             Self::Format(error) => error.fault(),
             Self::Url(error) => error.fault(),
-            Self::PathNotText { .. } | Self::Live { .. } | Self::NoAnswers { .. } => {
-                Fault::Environment
-            }
+            Self::Imported { .. }
+            | Self::PathNotText { .. }
+            | Self::Live { .. }
+            | Self::NoAnswers { .. } => Fault::Environment,
             Self::NothingToApprove { .. } | Self::NoSource => Fault::Caller,
         }
     }

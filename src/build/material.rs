@@ -98,6 +98,7 @@ fn import(
             format: import.format.to_string(),
             forced: source.format.is_some(),
             allow_private: source.private == PrivateHosts::Allowed,
+            imported: false,
             bytes: import.bytes,
             sha256: import.sha256.clone(),
         });

@@ -74,5 +74,10 @@ fn recorded_source(record: &SourceRecord) -> Result<Source, BuildError> {
         false => PrivateHosts::Refused,
     };
     let format = if record.forced { Some(record.format.parse()?) } else { None };
-    Ok(Source { place: Place::parse(Path::new(&record.path))?, format, private })
+    let place = Place::parse(Path::new(&record.path))?;
+    // Whoever made the index would choose what is read, or even started, here.
+    match place {
+        Place::Path(path) if record.imported => Err(BuildError::Imported { path }),
+        place => Ok(Source { place, format, private }),
+    }
 }

@@ -91,7 +91,7 @@ fn recorded(dir: &Path, again: &Again) -> anyhow::Result<(Plan, Identity)> {
 
 fn update(config: &Config, plan: &Plan, model: &Identity, again: &Again) -> anyhow::Result<()> {
     let choice = Choice::recorded(config, model, plan.remote.as_ref(), &again.place)?;
-    build_and_report(config, plan, &choice).map_err(share::with_cure)
+    build_and_report(config, plan, &choice)
 }
 
 fn plan(config: &Config, arguments: Build) -> anyhow::Result<Plan> {

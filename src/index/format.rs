@@ -204,6 +204,9 @@ pub struct SourceRecord {
     /// Whether redirects of a URL may lead into private networks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_private: bool,
+    /// Recorded on another machine and imported: its path is not read here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
     /// Size.
     pub bytes: u64,
     /// Checksum.

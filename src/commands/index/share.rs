@@ -5,13 +5,11 @@ use std::path::Path;
 use serde_json::json;
 
 use super::summary;
-use crate::build::BuildError;
 use crate::commands::terminal::{print, print_json, remark, size};
 use crate::config::Config;
 use crate::index::Index;
 use crate::index::Written;
 use crate::index::{self};
-use crate::sources::SourceError;
 use crate::surface::counted;
 
 pub(super) fn export(config: &Config, dir: &Path, out: &Path) -> anyhow::Result<()> {
@@ -50,16 +48,4 @@ pub(super) fn import(config: &Config, file: &Path, dir: &Path) -> anyhow::Result
         manifest.embedder.model,
         dir.display(),
     ))
-}
-
-/// An index may have been built where its sources are, and imported here.
-pub(super) fn with_cure(error: anyhow::Error) -> anyhow::Error {
-    match error.downcast_ref() {
-        Some(BuildError::Source(SourceError::NotFound { .. })) => error.context(
-            "cannot read the recorded sources again, the index stays as it is; if it was built on \
-             another machine, take a newer one over with `toolscout index import FILE`, or build it \
-             from sources that are here with `toolscout index build --from SRC`",
-        ),
-        _ => error,
-    }
 }

@@ -76,6 +76,7 @@ fn check(temporary: &TempDir) -> Result<(), IndexError> {
 fn own(mut manifest: Manifest) -> Manifest {
     for source in &mut manifest.sources {
         source.allow_private = false;
+        source.imported = true;
     }
     manifest
 }
