@@ -16,7 +16,7 @@ mod texts;
 pub use changes::{Changed, Changes, ToolName};
 pub use digest::{digest, tool_text};
 pub use error::BuildError;
-pub use plan::{Plan, recorded_plan};
+pub use plan::{Plan, is_pinned, recorded_plan};
 pub use summarize::{Summaries, Summarizer};
 
 use std::path::Path;
@@ -106,6 +106,7 @@ pub fn build(
     on_event(Event::Writing { n_linked: draft.n_linked() });
     let written = index::write(&plan.dir, &lock, &draft, surface::describe)?;
     sources::forget_others(&plan.sources, &plan.mirrors());
+    sources::forget_configurations(&plan.sources, &plan.memory());
     Ok(Outcome { written, n_texts, changes, summaries })
 }
 

@@ -58,6 +58,7 @@ pub use crate::sources::format::UnknownFormat;
 pub use crate::sources::live::Environment;
 pub use crate::sources::live::Live;
 pub use crate::sources::live::LiveEvent;
+pub use crate::sources::live::forget_configurations;
 pub use crate::sources::live::learn;
 pub use crate::sources::merge::Merged;
 pub use crate::sources::merge::merge;

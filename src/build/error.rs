@@ -36,7 +36,7 @@ pub enum BuildError {
         reason: String,
     },
     /// Nothing of that name waits for approval.
-    #[error("nothing of `{name}` is withheld; withheld {}", match withheld.as_slice() { [] => "is nothing".to_owned(), all => format!("are {}", all.join(", ")) })]
+    #[error("`{name}` is not the name of one server or tool that is withheld; withheld {}", match withheld.as_slice() { [] => "is nothing".to_owned(), all => format!("are {}", all.join(", ")) })]
     NothingToApprove {
         /// As given.
         name: String,

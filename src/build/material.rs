@@ -24,6 +24,7 @@ use crate::sources::LiveEvent;
 use crate::sources::Merged;
 use crate::sources::Opened;
 use crate::sources::Place;
+use crate::sources::shown;
 use crate::sources::{self};
 
 /// All that an index is made of, before its texts are embedded.
@@ -65,10 +66,14 @@ fn hold(
     let (pins, withheld) = recorded.map(|it| (it.pins, it.withheld)).unwrap_or_default();
     let mut pins = pins.unwrap_or_default();
     for name in &plan.approve {
-        if pins::approve(&mut pins, &withheld, name) == 0 {
-            let all = withheld.iter().map(|one| format!("`{}/{}`", one.server, one.tool)).collect();
+        let meant = pins::meant(&withheld, name);
+        if meant.is_empty() {
+            let called =
+                |one: &Withheld| format!("`{}`", shown(&format!("{}/{}", one.server, one.tool)));
+            let all = withheld.iter().map(called).collect();
             return Err(BuildError::NothingToApprove { name: name.clone(), withheld: all });
         }
+        meant.into_iter().for_each(|one| pins::approve(&mut pins, one));
     }
     let withheld = pins::hold(&mut pins, before, servers);
     Ok((Some(pins), withheld))

@@ -10,6 +10,7 @@ use crate::build::changes::ToolName;
 use crate::catalog::Server;
 use crate::index::Pins;
 use crate::index::Withheld;
+use crate::sources::shown;
 
 /// Takes out of `servers` what is not as it was approved, and says what.
 ///
@@ -46,23 +47,27 @@ pub(super) fn hold(pins: &mut Pins, before: &Before, servers: &mut [Server]) -> 
     withheld
 }
 
-/// Approves what was seen of the tools that `name` means: `SERVER` or
-/// `SERVER/TOOL`; how many those are.
-///
-/// What was seen is approved, not what the server says at this moment.
-pub(super) fn approve(pins: &mut Pins, withheld: &[Withheld], name: &str) -> usize {
-    let is_meant = |one: &&Withheld| {
-        one.server == name
-            || name.strip_prefix(&one.server).and_then(|rest| rest.strip_prefix('/'))
-                == Some(&one.tool)
-    };
-    let mut n_approved = 0;
-    for one in withheld.iter().filter(is_meant) {
-        let tools = pins.0.entry(one.server.clone()).or_default();
-        tools.insert(one.tool.clone(), one.seen.clone());
-        n_approved += 1;
+/// The withheld tools that `name` means: `SERVER` or `SERVER/TOOL`, as they are
+/// called or as they are shown. Empty where it may mean tools of several servers.
+pub(super) fn meant<'a>(withheld: &'a [Withheld], name: &str) -> Vec<&'a Withheld> {
+    let is = |full: &str| full == name || shown(full) == name;
+    let of_server: Vec<&Withheld> = withheld.iter().filter(|one| is(&one.server)).collect();
+    let of_tool = withheld.iter().filter(|one| is(&format!("{}/{}", one.server, one.tool)));
+    let of_tool: Vec<&Withheld> = of_tool.collect();
+    let mut servers: Vec<&str> =
+        of_server.iter().chain(&of_tool).map(|one| one.server.as_str()).collect();
+    servers.dedup();
+    match (of_server.is_empty(), of_tool.len()) {
+        (false, 0) if servers.len() == 1 => of_server,
+        (true, 1) => of_tool,
+        _ => Vec::new(),
     }
-    n_approved
+}
+
+/// Approves what was seen of a tool, not what its server says at this moment.
+pub(super) fn approve(pins: &mut Pins, one: &Withheld) {
+    let tools = pins.0.entry(one.server.clone()).or_default();
+    tools.insert(one.tool.clone(), one.seen.clone());
 }
 
 #[cfg(test)]
@@ -100,13 +105,30 @@ mod tests {
         assert_eq!((withheld.len(), withheld[0].description.as_str()), (1, "evil"));
 
         // Something else than what was seen is approved: it stays out.
-        assert_eq!(approve(&mut pins.clone(), &withheld, "a"), 0);
-        assert_eq!(approve(&mut pins.clone(), &withheld, "a/b"), 1);
-        assert_eq!(approve(&mut pins, &withheld, "a/b/x"), 1);
+        assert!(meant(&withheld, "a").is_empty());
+        assert_eq!(meant(&withheld, "a/b").len(), 1);
+        assert_eq!(meant(&withheld, "a/b/x").len(), 1);
+        approve(&mut pins, &withheld[0]);
         let mut third = [server("a/b", &[("x", "worse")])];
         assert_eq!(hold(&mut pins, &nothing, &mut third).len(), 1);
         let mut fourth = [server("a/b", &[("x", "evil")])];
         assert!(hold(&mut pins, &nothing, &mut fourth).is_empty());
+    }
+
+    #[test]
+    fn a_name_that_may_mean_tools_of_several_servers_means_none() {
+        let mut pins = Pins::default();
+        let nothing = Before::default();
+        let both = |text| {
+            [server("a", &[("b/c", text), ("x\u{200b}y", text)]), server("a/b", &[("c", text)])]
+        };
+        hold(&mut pins, &nothing, &mut both("good"));
+        let withheld = hold(&mut pins, &nothing, &mut both("evil"));
+        assert_eq!(withheld.len(), 3);
+        assert!(meant(&withheld, "a/b/c").is_empty());
+        assert_eq!(meant(&withheld, "a").len(), 2);
+        assert_eq!(meant(&withheld, "a/b")[0].server, "a/b");
+        assert_eq!(meant(&withheld, "a/xy").len(), 1);
     }
 
     #[test]

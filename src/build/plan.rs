@@ -52,6 +52,12 @@ impl Plan {
     }
 }
 
+/// Whether the index in `dir` withholds changed tools; no where there is none.
+#[must_use]
+pub fn is_pinned(dir: &Path) -> bool {
+    index::Index::recorded(dir).is_ok_and(|manifest| manifest.pins.is_some())
+}
+
 /// The plan that made the index in `dir`, to be run again, and its model.
 ///
 /// # Errors

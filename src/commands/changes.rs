@@ -50,7 +50,11 @@ pub(super) fn show(config: &Config, changes: &Changes, withheld: &[Withheld]) {
 }
 
 fn lines(changes: &Changes, withheld: &[Withheld], n_shown: usize) -> Vec<String> {
-    let name = |server: &str, tool: &str| clean_text(&format!("{server}/{tool}"));
+    // In one line: a server must not forge another.
+    let name = |server: &str, tool: &str| {
+        let name = clean_text(&format!("{server}/{tool}"));
+        name.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
     let added =
         changes.added.iter().map(|one| format!("added    {}", name(&one.server, &one.tool)));
     let changed = changes
@@ -61,8 +65,14 @@ fn lines(changes: &Changes, withheld: &[Withheld], n_shown: usize) -> Vec<String
         changes.removed.iter().map(|one| format!("removed  {}", name(&one.server, &one.tool)));
     let withheld = withheld.iter().map(|one| {
         let name = name(&one.server, &one.tool);
+        // Nothing is offered for the shell that a server could have written into it.
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./@:".contains(c);
+        let command = match name.chars().all(is_plain) {
+            true => format!(", then `index approve {name}`"),
+            false => String::new(),
+        };
         format!(
-            "withheld {name}: its definition is not the approved one; see `index inspect --json`, then `index approve '{name}'`"
+            "withheld {name}: its definition is not the approved one; see `index inspect --json`{command}"
         )
     });
     let mut lines = cut(added, n_shown);

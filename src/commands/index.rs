@@ -105,10 +105,12 @@ fn plan(config: &Config, arguments: Build) -> anyhow::Result<Plan> {
     let source = |path: &PathBuf| -> anyhow::Result<Source> {
         Ok(Source { place: Place::parse(path)?, format, private })
     };
+    let dir = arguments.out.unwrap_or_else(|| config.index.clone());
     Ok(Plan {
         sources: arguments.from.iter().map(source).collect::<Result<_, _>>()?,
         fetching: Fetching { timeout: arguments.patience.timeout(), ..Fetching::default() },
-        dir: arguments.out.unwrap_or_else(|| config.index.clone()),
+        pin: arguments.pin || build::is_pinned(&dir),
+        dir,
         paper: arguments.paper,
         storage: Storage {
             precision: arguments.precision.into(),
@@ -117,7 +119,6 @@ fn plan(config: &Config, arguments: Build) -> anyhow::Result<Plan> {
         remote,
         summarizer,
         live: live::settings(&arguments.live),
-        pin: arguments.pin,
         approve: Vec::new(),
     })
 }

@@ -21,6 +21,8 @@ use crate::catalog::Server;
 use crate::catalog::Stale;
 use crate::sources::Configuration;
 use crate::sources::Import;
+use crate::sources::Place;
+use crate::sources::Source;
 use crate::sources::client_config::Launch;
 use crate::sources::findings::Findings;
 use crate::sources::findings::Notes;
@@ -32,6 +34,7 @@ use crate::upstream;
 use crate::upstream::Guardian;
 use crate::upstream::Limits;
 use crate::upstream::Listing;
+use crate::upstream::Secrets;
 use crate::upstream::Target;
 use crate::upstream::UpstreamError;
 
@@ -117,6 +120,21 @@ pub fn learn(
     Ok(import(configuration, path, &answers))
 }
 
+/// Forgets what `memory` knows of configurations that are none of these sources.
+pub fn forget_configurations(sources: &[Source], memory: &Path) {
+    let paths = sources.iter().filter_map(|source| match &source.place {
+        Place::Path(path) => std::path::absolute(path).ok(),
+        Place::Url(_) => None,
+    });
+    let kept: HashSet<PathBuf> = paths.map(|path| memory::file_of(memory, &path)).collect();
+    let Ok(files) = fs_err::read_dir(memory) else { return };
+    for file in files.flatten().map(|file| file.path()).filter(|file| !kept.contains(file)) {
+        if let Err(error) = fs_err::remove_file(&file) {
+            tracing::debug!(%error, "what a configuration left cannot be removed");
+        }
+    }
+}
+
 /// One server, and what is to be done about it.
 struct Question<'a> {
     name: &'a str,
@@ -130,7 +148,7 @@ enum State {
     /// It has to be asked.
     Open { target: Target, launch: String },
     /// It was asked.
-    Asked { launch: String, listing: Box<Result<Listing, UpstreamError>> },
+    Asked { launch: String, secrets: Secrets, listing: Box<Result<Listing, UpstreamError>> },
     /// It cannot be asked.
     Impossible(String),
 }
@@ -153,9 +171,9 @@ impl<'a> Question<'a> {
     fn conclude(self, now: SystemTime) -> Remembered {
         let (launch, reason) = match self.state {
             State::Known => return self.before.cloned().unwrap_or_default(),
-            State::Asked { launch, listing } => match *listing {
+            State::Asked { launch, listing, secrets } => match *listing {
                 Ok(listing) => return Remembered::of(self.name, launch, listing, now),
-                Err(error) => (launch, error.to_string()),
+                Err(error) => (launch, secrets.hide_in(&error.to_string())),
             },
             State::Impossible(reason) => (String::new(), reason),
             State::Open { launch, .. } => (launch, UpstreamError::Closed.to_string()),
@@ -163,10 +181,13 @@ impl<'a> Question<'a> {
         let mut known = self.before.cloned().unwrap_or_default();
         self.name.clone_into(&mut known.name);
         if known.pages.is_empty() {
-            known.launch = launch;
+            known.launch.clone_from(&launch);
         }
-        // The first failure counts: otherwise each run would find something new.
-        known.failure.get_or_insert_with(|| Failure::new(reason, now));
+        let mut failure = Failure::new(reason, launch.clone(), now);
+        if let Some(first) = known.failure.take().filter(|first| first.launch == launch) {
+            failure.since = first.since;
+        }
+        known.failure = Some(failure);
         known
     }
 }
@@ -196,13 +217,14 @@ fn ask(
     let names: Vec<&str> = open.iter().map(|question| question.name).collect();
     let listings =
         upstream::list_all(&targets, guardian.as_ref(), live.limits, &mut |index, listing| {
-            let failure = listing.as_ref().err().map(ToString::to_string);
+            let failure = listing.as_ref().err();
+            let failure = failure.map(|error| targets[index].secrets().hide_in(&error.to_string()));
             on_event(LiveEvent::Asked { name: names[index], failure: failure.as_deref() });
         })?;
     for (question, listing) in open.into_iter().zip(listings) {
-        if let State::Open { launch, .. } = &mut question.state {
-            let launch = std::mem::take(launch);
-            question.state = State::Asked { launch, listing: Box::new(listing) };
+        if let State::Open { launch, target } = &mut question.state {
+            let (launch, secrets) = (std::mem::take(launch), target.secrets().clone());
+            question.state = State::Asked { launch, secrets, listing: Box::new(listing) };
         }
     }
     Ok(())

@@ -18,6 +18,8 @@ use tokio::task::JoinHandle;
 use tokio_util::codec::AnyDelimiterCodec;
 use tokio_util::codec::AnyDelimiterCodecError;
 use tokio_util::codec::FramedRead;
+use tokio_util::sync::CancellationToken;
+use tokio_util::sync::DropGuard;
 
 use super::desk::Desk;
 use super::error::UpstreamError;
@@ -44,6 +46,8 @@ pub(super) struct Child {
     input: mpsc::Sender<String>,
     tail: Tail,
     keeper: Option<JoinHandle<()>>,
+    /// Tells the keeper, whatever the server does or does not.
+    _end: DropGuard,
 }
 
 impl Child {
@@ -68,10 +72,17 @@ impl Child {
             .stdout()
             .take()
             .map(|stdout| tokio::spawn(read(stdout, Arc::clone(desk), input.downgrade())));
-        let keeper =
-            Keeper { process, group, guardian, desk: Arc::clone(desk), tail: tail.clone() };
+        let stop = CancellationToken::new();
+        let keeper = Keeper {
+            process,
+            group,
+            guardian,
+            desk: Arc::clone(desk),
+            tail: tail.clone(),
+            stop: stop.clone(),
+        };
         let keeper = tokio::spawn(keeper.run(writer, reader));
-        Ok(Self { input, tail, keeper: Some(keeper) })
+        Ok(Self { input, tail, keeper: Some(keeper), _end: stop.drop_guard() })
     }
 
     /// Queues a message; fails where the server no longer reads.
@@ -120,7 +131,11 @@ fn command(program: &Program) -> CommandWrap {
 fn failure(program: &Program, source: std::io::Error) -> UpstreamError {
     let command = program.command.clone();
     match source.kind() {
-        std::io::ErrorKind::NotFound if program.cwd.as_ref().is_none_or(|cwd| cwd.is_dir()) => {
+        std::io::ErrorKind::NotFound if program.cwd.as_ref().is_some_and(|cwd| !cwd.is_dir()) => {
+            let folder = program.cwd.as_ref().map(|cwd| cwd.display().to_string());
+            UpstreamError::NoFolder { folder: folder.unwrap_or_default() }
+        }
+        std::io::ErrorKind::NotFound => {
             let path = program.variable("PATH").unwrap_or_default().to_owned();
             UpstreamError::NotFound { command, path }
         }
@@ -173,6 +188,7 @@ struct Keeper {
     guardian: Option<Arc<Guardian>>,
     desk: Arc<Desk>,
     tail: Tail,
+    stop: CancellationToken,
 }
 
 impl Keeper {
@@ -181,16 +197,22 @@ impl Keeper {
         writer: Option<JoinHandle<()>>,
         reader: Option<JoinHandle<Result<(), UpstreamError>>>,
     ) {
-        let (Some(writer), Some(mut reader)) = (writer, reader) else {
+        let (Some(mut writer), Some(mut reader)) = (writer, reader) else {
             return self.close(UpstreamError::Closed).await;
         };
-        let abort = reader.abort_handle();
-        // The writer ends when nobody can send any more: then the server is to end.
+        let (reading, writing) = (reader.abort_handle(), writer.abort_handle());
+        let stop = self.stop.clone();
         let reason = tokio::select! {
-            _ = writer => match tokio::time::timeout(GRACE, self.process.wait()).await {
-                Ok(_) | Err(_) if self.desk.is_idle() => UpstreamError::Closed,
+            () = stop.cancelled() => {
+                // That closes its input, also where a message is stuck in it.
+                writing.abort();
+                drop(writer.await);
+                drop(tokio::time::timeout(GRACE, self.process.wait()).await);
+                UpstreamError::Closed
+            }
+            _ = &mut writer => match tokio::time::timeout(GRACE, self.process.wait()).await {
                 Ok(status) => self.ended(status.ok()),
-                Err(_) => UpstreamError::Closed,
+                Err(_) => UpstreamError::ClosedInput { stderr: self.tail.shown() },
             },
             read = &mut reader => match read {
                 Ok(Err(too_large)) => too_large,
@@ -206,7 +228,8 @@ impl Keeper {
                 self.ended(status.ok())
             }
         };
-        abort.abort();
+        reading.abort();
+        writing.abort();
         self.close(reason).await;
     }
 

@@ -15,6 +15,7 @@ use super::error::UpstreamError;
 use super::message;
 use super::message::Incoming;
 use super::message::RpcError;
+use super::secrets::Secrets;
 
 /// What came of a request, once the server has answered.
 pub(super) type Outcome = Result<Box<RawValue>, RpcError>;
@@ -26,6 +27,7 @@ const LOGGED: usize = 5;
 #[derive(Debug, Default)]
 pub(super) struct Desk {
     state: Mutex<State>,
+    secrets: Secrets,
 }
 
 #[derive(Debug, Default)]
@@ -46,6 +48,11 @@ pub(super) struct Ticket<'a> {
 }
 
 impl Desk {
+    /// For a server that may repeat these.
+    pub(super) fn new(secrets: Secrets) -> Self {
+        Self { state: Mutex::default(), secrets }
+    }
+
     /// Opens a request; fails at once where the connection has ended.
     pub(super) fn open(&self) -> Result<Ticket<'_>, UpstreamError> {
         let mut state = self.state();
@@ -61,6 +68,14 @@ impl Desk {
 
     /// Takes what the server sent; the text to send back, if it asked something.
     pub(super) fn receive(&self, text: &str) -> Option<String> {
+        let repaired;
+        let text = match message::repaired(text) {
+            Some(text) => {
+                repaired = text;
+                &repaired
+            }
+            None => text,
+        };
         match message::parse(text) {
             Some(Incoming::Answer { id, outcome }) => {
                 let outcome = outcome.map(RawValue::to_owned);
@@ -76,19 +91,28 @@ impl Desk {
             Some(Incoming::Note) => None,
             None => {
                 self.note_noise(text);
+                if let Some(problem) = message::broken(text) {
+                    self.fail_the_only_one(&problem);
+                }
                 None
             }
+        }
+    }
+
+    /// An answer that cannot be read is to the one request under way, if there is one.
+    fn fail_the_only_one(&self, problem: &str) {
+        let mut state = self.state();
+        let mut ids = state.waiting.keys();
+        if let (Some(&id), None) = (ids.next(), ids.next())
+            && let Some(waiting) = state.waiting.remove(&id)
+        {
+            drop(waiting.send(Err(UpstreamError::NoJson { problem: problem.to_owned() })));
         }
     }
 
     /// Whether the request still waits.
     pub(super) fn is_open(&self, id: u64) -> bool {
         self.state().waiting.contains_key(&id)
-    }
-
-    /// Whether nobody waits.
-    pub(super) fn is_idle(&self) -> bool {
-        self.state().waiting.is_empty()
     }
 
     /// The connection has ended: so do all requests, these and later ones.
@@ -107,7 +131,7 @@ impl Desk {
             state.n_noise
         };
         if n_noise <= LOGGED && !text.trim().is_empty() {
-            let line = super::stderr::shown(text.as_bytes());
+            let line = self.secrets.hide_in(&super::stderr::shown(text.as_bytes()));
             tracing::debug!(line, "not a message to us, dropped");
         }
     }

@@ -22,13 +22,31 @@ pub enum UpstreamError {
         /// What the system says.
         source: Arc<std::io::Error>,
     },
-    /// It ended, by itself or not.
-    #[error("it ended{}{}", words(" with ", status), words("; its last words: ", stderr))]
+    /// It is to run in a folder that is not there.
+    #[error("its folder `{folder}` does not exist")]
+    NoFolder {
+        /// As configured.
+        folder: String,
+    },
+    /// It ended, or closed its output.
+    #[error("it {}{}", end(status), words("; its last words: ", stderr))]
     Ended {
         /// Such as `exit status: 1`, if known.
         status: String,
         /// The end of its standard error, cleaned.
         stderr: String,
+    },
+    /// It no longer reads.
+    #[error("it closed its input{}", words("; its last words: ", stderr))]
+    ClosedInput {
+        /// The end of its standard error, cleaned.
+        stderr: String,
+    },
+    /// What should have been its answer cannot be read.
+    #[error("its answer is no JSON: {problem}")]
+    NoJson {
+        /// What the parser says.
+        problem: String,
     },
     /// It takes too long.
     #[error("no answer to `{method}` in {} s{}", after.as_secs_f32(), words("; its last words: ", stderr))]
@@ -113,6 +131,13 @@ pub enum UpstreamError {
     /// We ended the connection.
     #[error("the connection has been closed")]
     Closed,
+}
+
+fn end(status: &str) -> String {
+    match status {
+        "" => "closed its output".to_owned(),
+        status => format!("ended with {status}"),
+    }
 }
 
 /// The words with `before` in front, or nothing.

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::process::ChildStdin;
 use std::process::Command;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -64,6 +65,8 @@ impl Guardian {
 
 /// What the second process does: reads until the end, then ends what is left.
 pub fn keep_watch(lines: impl BufRead) {
+    #[cfg(unix)]
+    ignore_signals();
     let mut groups = BTreeSet::new();
     for line in lines.lines().map_while(Result::ok) {
         match (line.get(..1), line.get(1..).and_then(|number| number.parse::<u32>().ok())) {
@@ -74,6 +77,17 @@ pub fn keep_watch(lines: impl BufRead) {
     }
     #[cfg(unix)]
     end_all(&groups);
+}
+
+/// It ends with its input and not before.
+#[cfg(unix)]
+fn ignore_signals() {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        if let Err(error) = signal_hook::flag::register(signal, Arc::default()) {
+            tracing::debug!(%error, signal, "the guardian can be ended by a signal");
+        }
+    }
 }
 
 #[cfg(unix)]

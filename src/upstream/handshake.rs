@@ -95,7 +95,7 @@ async fn agree(line: &Line, limit: Duration) -> Result<(Era, Box<RawValue>), Ups
         Ok(hello) => {
             let version = handshake_version(&hello)?;
             line.link.settle(version);
-            line.notify("notifications/initialized").await?;
+            line.notify("notifications/initialized", limit).await;
             return Ok((Era::Handshake(version), hello));
         }
         Err(refusal) => refusal,

@@ -34,6 +34,9 @@ const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
 
+/// Longer parts of a path may be keys.
+const MAX_SEGMENT: usize = 20;
+
 /// Redirects of one request, all within its origin.
 const MAX_REDIRECTS: usize = 3;
 
@@ -78,13 +81,14 @@ impl Http {
         if status.as_u16() == 404 && self.session().is_some() {
             return Err(UpstreamError::SessionGone);
         }
+        let Some(id) = letter.id else {
+            // Whatever comes back to a notification is no answer, and may never end.
+            return if status.is_success() { Ok(()) } else { Err(http_error(status, b"")) };
+        };
         if status.is_success() && is_events(&response) {
-            return self.read_events(response, letter.id).await;
+            return self.read_events(response, id).await;
         }
         let body = body(response, &self.url).await?;
-        let Some(id) = letter.id else {
-            return if status.is_success() { Ok(()) } else { Err(http_error(status, &body)) };
-        };
         // An error of the protocol may come with a status of its own.
         self.receive(&String::from_utf8_lossy(&body)).await;
         match self.desk.is_open(id) {
@@ -129,21 +133,18 @@ impl Http {
     }
 
     /// Reads events until the answer has come; other messages may stand before it.
-    async fn read_events(&self, response: Response, id: Option<u64>) -> Result<(), UpstreamError> {
+    async fn read_events(&self, response: Response, id: u64) -> Result<(), UpstreamError> {
         let mut events = SseStream::from_bytes_stream(bounded(response));
         while let Some(event) = events.next().await {
             let event = event.map_err(|error| broken(&self.url, &error))?;
             if let Some(data) = event.data {
                 self.receive(&data).await;
             }
-            if id.is_some_and(|id| !self.desk.is_open(id)) {
+            if !self.desk.is_open(id) {
                 return Ok(());
             }
         }
-        match id {
-            Some(_) => Err(broken(&self.url, &"the stream of events ends before the answer")),
-            None => Ok(()),
-        }
+        Err(broken(&self.url, &"the stream of events ends before the answer"))
     }
 
     /// Takes one message, or a list of them, and answers what is asked.
@@ -214,7 +215,11 @@ pub(super) fn url(text: &str) -> Result<Url, UpstreamError> {
 pub(super) fn printable(text: &str) -> String {
     match Url::parse(text) {
         Ok(url) if url.host_str().is_some() => {
-            format!("{}{}", url.origin().ascii_serialization(), url.path())
+            // Some services have the key in the path.
+            let is_long = |segment: &&str| segment.len() > MAX_SEGMENT;
+            let segments = url.path().split('/').map(|one| if is_long(&one) { "***" } else { one });
+            let path: Vec<&str> = segments.collect();
+            format!("{}{}", url.origin().ascii_serialization(), path.join("/"))
         }
         _ => "***".to_owned(),
     }
@@ -240,12 +245,21 @@ pub(super) fn bounded(
     }))
 }
 
-/// The bytes of a stream that may go on for days; one event of it is bounded
-/// by what the server is asked for.
-pub(super) fn unbounded(
+/// The bytes of a stream that may go on for days; one event may not.
+pub(super) fn events_of(
     response: Response,
 ) -> impl futures_util::Stream<Item = Result<Bytes, std::io::Error>> + Unpin {
-    Box::pin(response.bytes_stream().map_err(std::io::Error::other))
+    let (mut n_bytes, mut last) = (0, b' ');
+    Box::pin(response.bytes_stream().map_err(std::io::Error::other).and_then(move |bytes| {
+        for byte in bytes.iter().copied().filter(|byte| *byte != b'\r') {
+            n_bytes = if (last, byte) == (b'\n', b'\n') { 0 } else { n_bytes + 1 };
+            last = byte;
+        }
+        std::future::ready(match n_bytes > MAX_MESSAGE {
+            true => Err(std::io::Error::other(UpstreamError::TooLarge { limit: MAX_MESSAGE })),
+            false => Ok(bytes),
+        })
+    }))
 }
 
 /// A whole body.

@@ -27,6 +27,9 @@ use super::target::Target;
 /// Pages of one list; no honest one has more.
 const MAX_PAGES: usize = 1_000;
 
+/// A list takes no longer than so many pages that each take all their time.
+const MAX_SLOW_PAGES: u32 = 10;
+
 /// Bytes of one list.
 const MAX_BYTES: usize = 256 << 20;
 
@@ -53,7 +56,11 @@ pub(super) async fn of(
     limits: Limits,
 ) -> Result<Listing, UpstreamError> {
     let session = open(target, guardian, limits).await?;
-    let listed = pages(&session, limits).await;
+    let whole = limits.page * MAX_SLOW_PAGES;
+    let listed = tokio::time::timeout(whole, pages(&session, limits)).await.unwrap_or_else(|_| {
+        let (method, stderr) = ("all of tools/list".to_owned(), String::new());
+        Err(UpstreamError::NoAnswer { method, after: whole, stderr })
+    });
     let (hello, version) = (session.hello.clone(), session.version().to_owned());
     session.end().await;
     let (pages, warnings) = listed?;
@@ -66,7 +73,7 @@ async fn open(
     guardian: Option<Arc<Guardian>>,
     limits: Limits,
 ) -> Result<Session, UpstreamError> {
-    let desk = Arc::new(Desk::default());
+    let desk = Arc::new(Desk::new(target.secrets().clone()));
     let link = match target {
         Target::Stdio(program) => Link::Child(Child::start(program, &desk, guardian)?),
         Target::Http(address) if address.dialect == Dialect::Sse => {
@@ -78,7 +85,7 @@ async fn open(
         (Err(error), Target::Http(address))
             if address.dialect == Dialect::Auto && error.may_be_sse() =>
         {
-            let desk = Arc::new(Desk::default());
+            let desk = Arc::new(Desk::new(target.secrets().clone()));
             let Ok(sse) = Sse::open(address, &desk, limits.start).await else {
                 return Err(error);
             };

@@ -56,7 +56,7 @@ pub(super) fn parse(text: &str) -> Option<Incoming<'_>> {
         (Some(method), Some(id)) => Some(Incoming::Request { id, method }),
         (Some(_), None) => Some(Incoming::Note),
         (None, id) => {
-            let id = id.and_then(|id| id.get().parse().ok());
+            let id = id.and_then(number);
             let outcome = match (frame.error, frame.result) {
                 (Some(error), _) => Err(rpc_error(error)),
                 (None, Some(result)) => Ok(result),
@@ -65,6 +65,60 @@ pub(super) fn parse(text: &str) -> Option<Incoming<'_>> {
             Some(Incoming::Answer { id, outcome })
         }
     }
+}
+
+/// Our number, also where it comes back as `"7"` or `7.0`.
+fn number(id: &RawValue) -> Option<u64> {
+    let id = id.get().trim_matches('"');
+    id.strip_suffix(".0").unwrap_or(id).parse().ok()
+}
+
+/// A message that is almost JSON, mended: `NaN` and infinities, which some
+/// libraries write, are null, and bare control characters in strings escaped.
+/// `None` where nothing is to be mended.
+pub(super) fn repaired(text: &str) -> Option<String> {
+    let suspicious = |text: &str| {
+        text.contains("NaN") || text.contains("Infinity") || text.contains(|c: char| c < ' ')
+    };
+    if !text.starts_with('{') || !suspicious(text) || parse(text).is_some() {
+        return None;
+    }
+    let (mut mended, mut rest) = (String::with_capacity(text.len() + 16), text);
+    let (mut in_string, mut escaped) = (false, false);
+    while let Some(c) = rest.chars().next() {
+        let odd = ["-Infinity", "Infinity", "NaN"].into_iter().find(|odd| rest.starts_with(odd));
+        let length = match odd.filter(|_| !in_string) {
+            Some(odd) => {
+                mended.push_str("null");
+                odd.len()
+            }
+            None if in_string && c < ' ' => {
+                mended.push_str(&format!("\\u{:04x}", u32::from(c)));
+                1
+            }
+            None => {
+                mended.push(c);
+                c.len_utf8()
+            }
+        };
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if in_string => escaped = true,
+            '"' => in_string = !in_string,
+            _ => {}
+        }
+        rest = &rest[length..];
+    }
+    Some(mended)
+}
+
+/// What is wrong with a text that should have been an answer; `None` for other noise.
+pub(super) fn broken(text: &str) -> Option<String> {
+    let is_answer = text.starts_with('{')
+        && text.contains(r#""jsonrpc""#)
+        && (text.contains(r#""result""#) || text.contains(r#""error""#));
+    let error = serde_json::from_str::<Frame<'_>>(text).err().filter(|_| is_answer)?;
+    Some(format!("{error}"))
 }
 
 fn rpc_error(error: &RawValue) -> RpcError {
@@ -116,7 +170,9 @@ mod tests {
             answer(r#"{"jsonrpc":"2.0","id":7,"result":{"a": 1}}"#),
             (Some(7), Ok(r#"{"a": 1}"#))
         );
-        assert_eq!(answer(r#"{"jsonrpc":"2.0","id":"7","result":1}"#), (None, Ok("1")));
+        assert_eq!(answer(r#"{"jsonrpc":"2.0","id":"7","result":1}"#), (Some(7), Ok("1")));
+        assert_eq!(answer(r#"{"jsonrpc":"2.0","id":7.0,"result":1}"#), (Some(7), Ok("1")));
+        assert_eq!(answer(r#"{"jsonrpc":"2.0","id":"x","result":1}"#), (None, Ok("1")));
         assert_eq!(
             answer(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no","data":[]}}"#),
             (Some(1), Err((-32601, "no".to_owned())))
@@ -147,6 +203,20 @@ mod tests {
         ] {
             assert!(parse(text).is_none(), "{text}");
         }
+    }
+
+    #[test]
+    fn almost_json_is_mended_and_no_more() {
+        let text = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":NaN,\"b\":-Infinity,\"c\":\"NaN \\\"\t\",\"d\":[Infinity]}}";
+        let mended = repaired(text).unwrap();
+        let expected = r#"{"jsonrpc":"2.0","id":1,"result":{"a":null,"b":null,"c":"NaN \"\u0009","d":[null]}}"#;
+        assert_eq!(mended, expected);
+        assert!(matches!(parse(&mended), Some(Incoming::Answer { id: Some(1), outcome: Ok(_) })));
+        for text in ["ready NaN", r#"{"jsonrpc":"2.0","id":1,"result":"NaN"}"#, "[NaN]"] {
+            assert_eq!(repaired(text), None, "{text}");
+        }
+        assert_eq!(broken("{\"level\":1"), None);
+        assert!(broken(r#"{"jsonrpc":"2.0","id":1,"result":{"a":}}"#).is_some());
     }
 
     #[test]

@@ -91,8 +91,14 @@ impl Line {
     }
 
     /// Sends a notification.
-    pub(super) async fn notify(&self, method: &str) -> Result<(), UpstreamError> {
-        self.link.send(letter(None, method, &Params::default())).await
+    /// Whoever dislikes it shows so in what follows.
+    pub(super) async fn notify(&self, method: &str, limit: Duration) {
+        let sending = self.link.send(letter(None, method, &Params::default()));
+        match tokio::time::timeout(limit, sending).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, method, "a notification is refused"),
+            Err(_) => tracing::debug!(method, "a notification is not taken in time"),
+        }
     }
 }
 

@@ -152,7 +152,7 @@ struct Reader {
 impl Reader {
     async fn run(self, response: Response, found: oneshot::Sender<String>) {
         let mut found = Some(found);
-        let mut events = SseStream::from_bytes_stream(http::unbounded(response));
+        let mut events = SseStream::from_bytes_stream(http::events_of(response));
         let mut problem = "the stream of events has ended".to_owned();
         while let Some(event) = events.next().await {
             let event = match event {

@@ -5,6 +5,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::secrets::Secrets;
+
 /// A server, ready to be spoken to.
 #[derive(Clone)]
 pub enum Target {
@@ -25,6 +27,8 @@ pub struct Program {
     pub env: Vec<(String, String)>,
     /// Where it runs; here, if nothing is said.
     pub cwd: Option<PathBuf>,
+    /// What no message may show.
+    pub secrets: Secrets,
 }
 
 /// What is called.
@@ -36,6 +40,8 @@ pub struct Address {
     pub headers: Vec<(String, String)>,
     /// Which of the two ways of the protocol.
     pub dialect: Dialect,
+    /// What no message may show.
+    pub secrets: Secrets,
 }
 
 /// How MCP is spoken over HTTP.
@@ -55,6 +61,17 @@ impl fmt::Debug for Target {
             Self::Stdio(_) => "Stdio(***)",
             Self::Http(_) => "Http(***)",
         })
+    }
+}
+
+impl Target {
+    /// What no message may show.
+    #[must_use]
+    pub fn secrets(&self) -> &Secrets {
+        match self {
+            Self::Stdio(program) => &program.secrets,
+            Self::Http(address) => &address.secrets,
+        }
     }
 }
 

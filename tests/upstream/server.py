@@ -71,6 +71,10 @@ class Server:
     def initialize(self, params):
         if self.has("stateless"):
             return error(-32022, "Unsupported protocol version")
+        if self.has("leaks"):
+            told = f"bad key {os.environ['KEY']} of {sys.argv}"
+            sys.stderr.write(told)
+            return error(-32000, told)
         asked = params.get("protocolVersion")
         version = asked if asked in SESSIONS else SESSIONS[-1]
         version = "2024-11-05" if self.has("old") else "1999-01-01" if self.has("ancient") else version
@@ -81,6 +85,9 @@ class Server:
         self.n_lists += 1
         if self.has("mute-list"):
             return None
+        if self.has("nan"):
+            for tool in self.tools:
+                tool["inputSchema"]["properties"] = {"a": {"default": float("nan")}}
         if self.has("loop"):
             return {"result": {"tools": self.tools, "nextCursor": "again"}}
         if not self.has("pages"):
@@ -101,6 +108,8 @@ def error(code, text):
 
 def put(server, data):
     out = sys.stdout.buffer
+    if server.has("nan"):
+        data = data.replace(b"Does ", b"Does\t")
     if server.has("noise"):
         data = b"\x1b[32mready\x1b[0m\n\nDEBUG x\n[1,2]\n42\nnull\n{broken\n" + b'{"level":"info"}\n' + data + b"done\n"
     if server.has("strangers"):
@@ -144,6 +153,12 @@ def stdio(server):
         if answer is not None:
             answer = {"jsonrpc": "2.0", "id": message["id"], **answer}
             put(server, json.dumps(answer, ensure_ascii=False).encode() + b"\n")
+        if server.has("pings"):
+            # And it never reads again.
+            ping = b'{"jsonrpc":"2.0","id":"a long name for a ping","method":"ping"}\n'
+            sys.stdout.buffer.write(ping * 200_000)
+            sys.stdout.buffer.flush()
+            time.sleep(600)
         if server.has("flood"):
             sys.stderr.write("warning: nothing in particular\n" * 5000)
             sys.stderr.flush()
@@ -183,6 +198,12 @@ def http(server):
             self.end_headers()
             where = "http://192.0.2.1/steal" if server.has("elsewhere") else f"/post?{key}"
             self.wfile.write(f"event: endpoint\ndata: {where}\n\n".encode())
+            try:
+                while server.has("bomb"):
+                    self.wfile.write(b"data: " + b"x" * (1 << 20))
+            except OSError:
+                self.close_connection = True
+                return
             while True:
                 try:
                     data = waiting.get(timeout=0.5)
@@ -219,8 +240,16 @@ def http(server):
             if server.has("legacy") and not self.path.startswith("/post?"):
                 return self.reply(405)
             message = json.loads(body)
+            if "id" not in message and server.has("note-hangs"):
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.send_header("Connection", "close")
+                self.end_headers()
+                self.close_connection = True
+                time.sleep(20)
+                return
             if "id" not in message:
-                return self.reply(202)
+                return self.reply(500 if server.has("note-500") else 202)
             answer = server.answer(message)
             data = json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}).encode()
             if server.has("legacy"):

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,6 +19,9 @@ use sha2::Digest;
 use sha2::Sha256;
 
 use crate::upstream::Listing;
+
+/// How a file begins that is not whole yet.
+const TEMPORARY: &str = ".tmp-";
 
 /// One server.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -44,13 +48,15 @@ pub(super) struct Remembered {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Failure {
     pub(super) reason: String,
+    /// A hash of how it was started or called then.
+    pub(super) launch: String,
     /// When it failed first: RFC 3339.
     pub(super) since: String,
 }
 
 impl Failure {
-    pub(super) fn new(reason: String, now: SystemTime) -> Self {
-        Self { reason, since: written(now) }
+    pub(super) fn new(reason: String, launch: String, now: SystemTime) -> Self {
+        Self { reason, launch, since: written(now) }
     }
 }
 
@@ -106,8 +112,17 @@ pub(super) fn read(file: &Path) -> HashMap<String, Remembered> {
 pub(super) fn write(file: &Path, servers: &[Remembered]) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     fs_err::create_dir_all(folder)?;
-    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
-    serde_json::to_writer(std::io::BufWriter::new(&mut temporary), servers)?;
+    for left in fs_err::read_dir(folder)?.flatten() {
+        // Of a run that was killed: writers hold the lock of the index.
+        if left.file_name().to_string_lossy().starts_with(TEMPORARY) {
+            fs_err::remove_file(left.path())?;
+        }
+    }
+    let mut temporary = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
+    let mut writer = io::BufWriter::new(&mut temporary);
+    serde_json::to_writer(&mut writer, servers)?;
+    writer.flush()?;
+    drop(writer);
     temporary.as_file().sync_all()?;
     temporary.persist(file).map_err(|error| error.error)?;
     Ok(())

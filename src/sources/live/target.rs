@@ -19,6 +19,7 @@ use crate::sources::live::environment::Environment;
 use crate::upstream::Address;
 use crate::upstream::Dialect;
 use crate::upstream::Program;
+use crate::upstream::Secrets;
 use crate::upstream::Target;
 
 /// The server and a hash of all its values; or why it cannot be asked.
@@ -72,11 +73,22 @@ fn program(
     if let Some((name, _)) = env.iter().find(|entry| is_impossible(*entry)) {
         return Err(format!("cannot be given the variable `{}`", crate::sources::shown(name)));
     }
+    let args: Vec<String> = process.args.iter().map(expand).collect::<Result<_, _>>()?;
+    let secrets = secrets(process.values(), expand, process.env.iter().map(|(_, value)| value))?;
+    // What the mask would hide where a configuration is shown.
+    let shown = process.shown();
+    let masked = args.iter().zip(shown.iter().skip(1)).filter(|(_, shown)| shown.contains("***"));
+    let masked = masked.flat_map(|(word, _)| {
+        let value = word.split_once('=').map(|(_, value)| value.to_owned());
+        value.into_iter().chain([word.clone()])
+    });
+    let secrets = Secrets::new(secrets.into_iter().chain(masked));
     Ok(Program {
         command: expand(&process.command)?,
-        args: process.args.iter().map(expand).collect::<Result<_, _>>()?,
+        args,
         env: env.into_iter().collect(),
         cwd: process.cwd.as_ref().map(expand).transpose()?.map(PathBuf::from),
+        secrets,
     })
 }
 
@@ -85,12 +97,31 @@ fn address(
     dialect: Dialect,
     expand: &dyn Fn(&Template) -> Result<String, String>,
 ) -> Result<Address, String> {
+    let url = expand(&endpoint.url)?;
     let headers = endpoint.headers.iter();
-    Ok(Address {
-        url: expand(&endpoint.url)?,
-        headers: headers
-            .map(|(name, value)| Ok((name.clone(), expand(value)?)))
-            .collect::<Result<_, String>>()?,
-        dialect,
-    })
+    let headers: Vec<(String, String)> = headers
+        .map(|(name, value)| Ok((name.clone(), expand(value)?)))
+        .collect::<Result<_, String>>()?;
+    let all = secrets(endpoint.values(), expand, endpoint.headers.iter().map(|(_, value)| value))?;
+    // `Bearer KEY`: a server may repeat the key alone. And what stands in the address.
+    let keys = headers.iter().filter_map(|(_, value)| Some(value.split_once(' ')?.1.to_owned()));
+    let parts = url.split(['?', '&', '=', '@', ':', '/']).filter(|part| part.len() > 20);
+    let query = url.split_once('?').map(|(_, query)| query).unwrap_or_default();
+    let query = query.split(['&', '=']).map(ToOwned::to_owned);
+    let user = url.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
+    let user = user.map(|(user, _)| user).unwrap_or_default().split(':').map(ToOwned::to_owned);
+    let parts = parts.map(ToOwned::to_owned).chain(query).chain(user);
+    let secrets = Secrets::new(all.into_iter().chain(keys).chain(parts));
+    Ok(Address { url, headers, dialect, secrets })
+}
+
+/// Values that are secret for sure, and those that refer to variables.
+fn secrets<'a>(
+    all: Vec<(String, &'a Template)>,
+    expand: &dyn Fn(&Template) -> Result<String, String>,
+    sure: impl Iterator<Item = &'a Template>,
+) -> Result<Vec<String>, String> {
+    let refer = all.into_iter().map(|(_, value)| value);
+    let refer = refer.filter(|value| value.variables().next().is_some());
+    refer.chain(sure).map(expand).collect()
 }

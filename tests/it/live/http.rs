@@ -71,6 +71,8 @@ fn streamable_http_in_its_ways() {
     ];
     check_listed("", "/mcp", None, &plain);
     check_listed("get404", "/mcp", Some("http"), &plain);
+    check_listed("note-hangs", "/mcp", Some("http"), &plain);
+    check_listed("note-500", "/mcp", Some("http"), &plain);
     check_listed("events", "/mcp", None, &plain);
     check_listed(
         "session events",
@@ -167,6 +169,8 @@ fn a_refusal_is_reported_as_what_it_is() {
         "its answer to `GET` names no address of its own to post to",
         1,
     );
+    let bomb = "`http://127.0.0.1:PORT/sse` cannot be reached: body error: it sends more than 64 MB at once";
+    check_refused("legacy bomb", "/sse", "sse", bomb, 2);
     // Neither way works: the first refusal counts.
     check_refused("get404 legacy", "/x/mcp", "auto", "it answers HTTP 405", 3);
 }

@@ -52,6 +52,11 @@ fn a_server_that_fails_keeps_its_tools_and_is_stale() {
     assert_eq!((&again["generation"], &again["stale"]), (&index["generation"], &index["stale"]));
     assert_eq!(town.logged("start ").len(), 4);
 
+    // Another cause is said at once.
+    town.configure(&json!({ "a": entry("x", ""), "b": entry("y,z", "crash-init") }));
+    let index = town.world.json("index update");
+    assert_eq!(index["stale"][0]["reason"], "it ended with exit status: 3");
+
     town.configure(&json!({ "a": entry("x", ""), "b": entry("v", "") }));
     let healed = town.world.json("index update");
     assert_eq!((&healed["stale"], &town.tools()["b"]), (&json!([]), &vec!["v".to_owned()]));

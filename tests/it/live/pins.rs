@@ -70,13 +70,30 @@ fn a_pinned_tool_that_changes_is_withheld_until_it_is_approved() {
     // Nobody but the user lets it in, and nothing else than what was seen.
     assert_eq!(town.world.json(UPDATE)["withheld"], index["withheld"]);
     let said = stderr_of(&mut town.world.command("index approve b/echo"), 1);
-    assert!(said.contains("nothing of `b/echo` is withheld; withheld are `a/echo`"), "{said}");
+    assert!(
+        said.contains(
+            "`b/echo` is not the name of one server or tool that is withheld; withheld are `a/echo`"
+        ),
+        "{said}"
+    );
     serve(&town, &[("echo", "Worse."), ("add", "Adds.")]);
     let index = town.world.json("index approve a/echo --refresh-after 0s");
     assert_eq!(index["withheld"][0]["description"], "Worse.");
     let index = town.world.json("index approve a");
     assert_eq!((&index["withheld"], &index["pinned"]), (&json!([]), &json!(true)));
     assert_eq!(town.tools()["a"], ["echo", "add"]);
+
+    // A build keeps the pins, and a name that a shell would read is not offered to it.
+    serve(&town, &[("echo", "Better."), ("add", "Adds.")]);
+    let index = town.build("--refresh-after 0s");
+    assert_eq!((&index["pinned"], &index["withheld"][0]["tool"]), (&json!(true), &json!("echo")));
+    serve(&town, &[("echo", "Better."), ("x'; touch y; '", "Adds.")]);
+    town.build("--refresh-after 0s");
+    serve(&town, &[("echo", "Better."), ("x'; touch y; '", "Evil.")]);
+    let said = String::from_utf8(run(&mut town.world.command(UPDATE)).stderr).unwrap();
+    assert!(said.contains("then `index approve a/echo`"), "{said}");
+    assert!(said.contains("withheld a/x'; touch y; ': its definition"), "{said}");
+    assert!(!said.contains("approve a/x"), "{said}");
 
     serve(&town, &[("echo", "Better."), ("add", "Adds.")]);
     assert_eq!(town.world.json(UPDATE)["withheld"][0]["tool"], "echo");

@@ -26,6 +26,7 @@ const GOOD: &[&str] = &[
     "deaf",
     "child",
     "child deaf",
+    "nan",
 ];
 
 #[test]
@@ -53,6 +54,7 @@ fn a_server_that_fails_costs_nobody_else_and_says_why() {
         "crash-init": entry("a", "crash-init"),
         "mute": entry("a", "mute"),
         "mute-list": entry("a", "mute-list"),
+        "pings": entry("a", "pings"),
         "ancient": entry("a", "ancient"),
         "fail-page": entry("a,b,c", "pages fail-page"),
         "absent": {"command": "no-such-program"},
@@ -69,12 +71,13 @@ fn a_server_that_fails_costs_nobody_else_and_says_why() {
         ("crash-init", "it ended with exit status: 3"),
         ("mute", "no answer to `initialize` in 5 s"),
         ("mute-list", "no answer to `tools/list` in 5 s"),
+        ("pings", "no answer to `tools/list` in 5 s"),
         (
             "ancient",
             "it speaks MCP `1999-01-01`; this program speaks `2024-11-05`, `2025-03-26`, `2025-06-18`, `2025-11-25`, `2026-07-28`",
         ),
         ("fail-page", "it refuses `tools/list`: the disk is full (-32603)"),
-        ("nowhere", "`python3` cannot be started: No such file or directory (os error 2)"),
+        ("nowhere", "its folder `no/such/folder` does not exist"),
         (
             "no-value",
             "has no value for `NO_SUCH_VARIABLE` (for `args[0]`); set it in the environment",
@@ -189,14 +192,19 @@ fn no_secret_of_a_configuration_is_kept_or_said() {
     good["args"].as_array_mut().unwrap().extend([json!("--key"), json!(secret)]);
     let mut crash = entry("a", "crash");
     crash["env"] = json!({ "KEY": "${KEY}" });
+    let mut leaks = entry("a", "leaks");
+    leaks["env"] = json!({ "KEY": "${KEY}" });
+    leaks["args"].as_array_mut().unwrap().extend([json!("--token"), json!(secret)]);
     let url = format!("http://user:{secret}@127.0.0.1:9/mcp?key={secret}");
     town.configure(&json!({
-        "good": good, "crash": crash,
+        "good": good, "crash": crash, "leaks": leaks,
         "http": {"url": url, "headers": {"Authorization": format!("Bearer {secret}")}},
         "sse": {"type": "sse", "url": url},
     }));
     let output = run(town.build_command("--log debug").env("KEY", secret));
     assert_eq!(output.status.code(), Some(0));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("it refuses `initialize`: bad key *** of ["), "{said}");
     let mut all: Vec<(String, Vec<u8>)> =
         vec![("stdout".to_owned(), output.stdout), ("stderr".to_owned(), output.stderr)];
     let files = crate::support::snapshot(&town.world.index()).into_iter();
