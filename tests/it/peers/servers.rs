@@ -51,7 +51,8 @@ fn the_reference_servers_are_listed_as_they_were_captured() {
 fn config(folder: &Path) -> Value {
     // Set by .ci/run.
     let path = |variable: &str| PathBuf::from(std::env::var_os(variable).unwrap());
-    let npm = path("TOOLSCOUT_PEERS_INSPECTOR").parent().unwrap().to_owned();
+    let inspector = path("TOOLSCOUT_PEERS_INSPECTOR");
+    let npm = inspector.ancestors().nth(3).unwrap().join("servers/node_modules/.bin");
     let python = path("TOOLSCOUT_PEERS_PYTHON").parent().unwrap().to_owned();
     json!({ "mcpServers": {
         "everything": {"command": npm.join("mcp-server-everything")},
