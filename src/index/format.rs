@@ -24,7 +24,7 @@ use crate::embed::RemoteModel;
 use crate::vectors::Precision;
 
 /// Raised whenever a reader of the older version would misread.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 /// Folder of an index directory for what its sources behind URLs gave.
 pub const MIRRORS: &str = "mirror";
