@@ -39,12 +39,12 @@ pub enum Event<'a> {
     /// Another build holds the lock.
     Waiting(&'a Path),
     /// Servers of a configuration are asked for their tools.
-    Live(&'a Path, LiveEvent<'a>),
+    Live(LiveEvent),
     /// A source was read; its name as it may be shown.
     Read(&'a str, &'a Import),
     /// The source before came from a URL.
     Asked(&'a str, &'a Asked),
-    /// A language model is asked for summaries, if there is one.
+    /// A language model is asked for summaries.
     Summarizing,
     /// So many of the distinct texts have their vector.
     Embedded {
@@ -98,9 +98,10 @@ pub fn build(
 ) -> Result<Outcome, BuildError> {
     let lock = BuildLock::acquire(&plan.dir, || on_event(Event::Waiting(&plan.dir)))?;
     let mut material = material::gather(plan, on_event)?;
-    on_event(Event::Summarizing);
-    let summarize = |one: &Summarizer| one.summarize(&mut material.merged.servers);
-    let summaries = summarizer.map(summarize);
+    let summaries = summarizer.map(|summarizer| {
+        on_event(Event::Summarizing);
+        summarizer.summarize(&mut material.merged.servers)
+    });
     let changes = std::mem::take(&mut material.changes);
     let (draft, n_texts) = draft::of(plan, material, embedder, on_event)?;
     on_event(Event::Writing { n_linked: draft.n_linked() });

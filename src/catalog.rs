@@ -165,6 +165,12 @@ pub fn compact_json(json: &str) -> String {
     compact
 }
 
+/// [`clean_text`] on one line: white space of any kind is one blank.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    clean_text(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Text fit for a model's context and a terminal.
 ///
 /// Drops C0/C1 controls (newline and tab stay), zero-width and bidirectional

@@ -7,27 +7,23 @@
 mod address;
 mod error;
 mod guard;
+pub(crate) mod wire;
 
 pub use address::Url;
 pub use error::FetchError;
 
-use std::io::ErrorKind;
-use std::io::Read;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde::Serialize;
 use ureq::Agent;
 use ureq::Body;
-use ureq::Proxy;
 use ureq::RequestExt;
 use ureq::Timeout;
 use ureq::http::HeaderMap;
 use ureq::http::Request;
 use ureq::http::Response;
 use ureq::http::header;
-use ureq::tls::RootCerts;
-use ureq::tls::TlsConfig;
 use ureq::unversioned::transport::DefaultConnector;
 
 use crate::fetch::guard::Guard;
@@ -37,9 +33,6 @@ use crate::fetch::guard::Private;
 const PAUSES: [Duration; 3] =
     [Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(2)];
 const TRIES: usize = PAUSES.len() + 1;
-
-/// Longest pause that a server may ask for.
-const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// Redirects that are followed.
 const MAX_REDIRECTS: u32 = 5;
@@ -115,19 +108,10 @@ impl Fetcher {
     /// redirects lead must be public, unless `private` allows more.
     #[must_use]
     pub fn new(typed: &Url, private: PrivateHosts, limits: Limits) -> Self {
-        // A proxy has no business between this machine and itself.
-        let proxy = if typed.is_loopback() { None } else { Proxy::try_from_env() };
+        let proxy = wire::proxy_to(typed.host());
         let guard = Guard::new(typed, proxy.as_ref(), private);
-        // Certificates are those the system trusts, because companies put their
-        // own before the world's.
-        let config = Agent::config_builder()
-            .http_status_as_error(false)
+        let config = wire::config(proxy, limits.connect, limits.whole)
             .max_redirects(MAX_REDIRECTS)
-            .proxy(proxy)
-            .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
-            .timeout_connect(Some(limits.connect))
-            .timeout_global(Some(limits.whole))
-            .user_agent(concat!("toolscout/", env!("CARGO_PKG_VERSION")))
             .accept("application/json, application/yaml;q=0.9, */*;q=0.5")
             .build();
         Self { agent: Agent::with_parts(config, DefaultConnector::default(), guard), limits }
@@ -202,7 +186,7 @@ impl Fetcher {
                 }
                 Err(other) => FetchError::Unreachable { url, source: ureq::Error::Other(other) },
             },
-            source if is_reset(&source) => FetchError::Broken { url, tries, source },
+            source if wire::is_reset(&source) => FetchError::Broken { url, tries, source },
             source => FetchError::Unreachable { url, source },
         }
     }
@@ -220,12 +204,8 @@ pub enum PrivateHosts {
 
 fn rejected(url: &Url, response: Response<Body>, tries: usize) -> FetchError {
     let status = response.status().as_u16();
-    let retry_after = retry_after(response.headers());
-    let mut body = Vec::new();
-    let read = response.into_body().into_reader().take(MAX_ERROR_BYTES).read_to_end(&mut body);
-    if let Err(error) = read {
-        tracing::debug!(%error, "the error body of `{}` is cut short", url.shown());
-    }
+    let retry_after = wire::retry_after(response.headers());
+    let body = wire::error_body(response.into_body(), MAX_ERROR_BYTES, &url.shown());
     let (message, url) = (error::words(&body, url), url.shown());
     match status {
         408 | 429 | 500.. => FetchError::Busy { url, status, tries, message, retry_after },
@@ -236,20 +216,4 @@ fn rejected(url: &Url, response: Response<Body>, tries: usize) -> FetchError {
 fn validators(headers: &HeaderMap) -> Validators {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     Validators { etag: text(header::ETAG), last_modified: text(header::LAST_MODIFIED) }
-}
-
-/// Whole seconds only; a date is rare, and needs a clock.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds).min(MAX_PAUSE))
-}
-
-fn is_reset(error: &ureq::Error) -> bool {
-    use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
-    match error {
-        ureq::Error::Io(error) => {
-            matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
-        }
-        _ => false,
-    }
 }

@@ -15,6 +15,7 @@ mod fields;
 mod findings;
 mod folder;
 mod format;
+mod kept;
 mod live;
 mod livemcpbench;
 mod mcp_zero;

@@ -26,10 +26,7 @@ pub use crate::upstream::error::UpstreamError;
 pub use crate::upstream::guardian::Guardian;
 pub use crate::upstream::guardian::keep_watch;
 pub use crate::upstream::listing::Listing;
-pub use crate::upstream::listing::Page;
-pub use crate::upstream::params::Params;
 pub use crate::upstream::secrets::Secrets;
-pub use crate::upstream::session::Session;
 pub use crate::upstream::target::Address;
 pub use crate::upstream::target::Dialect;
 pub use crate::upstream::target::Program;
@@ -69,7 +66,7 @@ pub fn list_all(
     targets: &[Target],
     guardian: Option<&Arc<Guardian>>,
     limits: Limits,
-    on_listed: &mut dyn FnMut(usize, &Result<Listing, UpstreamError>),
+    on_listed: &mut dyn FnMut(),
 ) -> std::io::Result<Vec<Result<Listing, UpstreamError>>> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -85,7 +82,7 @@ pub fn list_all(
             .map(one)
             .buffer_unordered(limits.parallel.max(1));
         while let Some((index, result)) = all.next().await {
-            on_listed(index, &result);
+            on_listed();
             listed[index] = Some(result);
         }
     });

@@ -93,7 +93,7 @@ impl Definition {
         for (_, field) in &self.0 {
             hash.update(field);
         }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(hash.finalize())
     }
 
     /// Names of the fields that differ.

@@ -20,7 +20,6 @@ use crate::index::Withheld;
 use crate::index::{self};
 use crate::sources::Configuration;
 use crate::sources::Import;
-use crate::sources::LiveEvent;
 use crate::sources::Merged;
 use crate::sources::Opened;
 use crate::sources::Place;
@@ -119,7 +118,7 @@ fn ask(
     path: &Path,
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<Import, BuildError> {
-    let on_live = &mut |event: LiveEvent<'_>| on_event(Event::Live(path, event));
+    let on_live = &mut |event| on_event(Event::Live(event));
     let import = sources::learn(found, path, &plan.memory(), &plan.live, on_live)
         .map_err(|source| BuildError::Live { path: path.to_owned(), source })?;
     match import.rejected.first() {

@@ -61,7 +61,7 @@ fn hash(server: &str, tool: &str) -> String {
     hash.update(server.as_bytes());
     hash.update([0]);
     hash.update(tool.as_bytes());
-    hash.finalize().iter().take(HASH_LEN / 2).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&hash.finalize()[..HASH_LEN / 2])
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use sha2::Digest;
 use sha2::Sha256;
 
 use crate::catalog::Server;
-use crate::catalog::clean_text;
+use crate::catalog::one_line;
 use crate::embed::RemoteError;
 use crate::embed::RemoteWriter;
 
@@ -203,7 +203,7 @@ fn summary_in(answer: &str) -> Result<String, String> {
     let answer: Answer = object
         .and_then(|object| serde_json::from_str(object).ok())
         .ok_or("the answer holds no JSON object with a text `summary`")?;
-    let summary = clean_text(&answer.summary).split_whitespace().collect::<Vec<_>>().join(" ");
+    let summary = one_line(&answer.summary);
     let n_chars = summary.chars().count();
     match LENGTH.contains(&n_chars) {
         true => Ok(summary),

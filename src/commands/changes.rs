@@ -7,7 +7,7 @@ use super::watcher::Watcher;
 use crate::build;
 use crate::build::Changes;
 use crate::build::Plan;
-use crate::catalog::clean_text;
+use crate::catalog::one_line;
 use crate::config::Config;
 use crate::index::Withheld;
 
@@ -16,7 +16,7 @@ const SHOWN: usize = 10;
 
 /// `index update --dry-run`.
 pub(super) fn preview(config: &Config, plan: &Plan) -> anyhow::Result<()> {
-    let mut watcher = Watcher::new(config, plan);
+    let mut watcher = Watcher::new(config);
     let preview = build::preview(plan, &mut |event| watcher.show(event))?;
     let changes = &preview.changes;
     if config.json {
@@ -51,10 +51,7 @@ pub(super) fn show(config: &Config, changes: &Changes, withheld: &[Withheld]) {
 
 fn lines(changes: &Changes, withheld: &[Withheld], n_shown: usize) -> Vec<String> {
     // In one line: a server must not forge another.
-    let name = |server: &str, tool: &str| {
-        let name = clean_text(&format!("{server}/{tool}"));
-        name.split_whitespace().collect::<Vec<_>>().join(" ")
-    };
+    let name = |server: &str, tool: &str| one_line(&format!("{server}/{tool}"));
     let added =
         changes.added.iter().map(|one| format!("added    {}", name(&one.server, &one.tool)));
     let changed = changes

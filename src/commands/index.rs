@@ -142,7 +142,7 @@ pub(super) fn build(
 ) -> anyhow::Result<build::Outcome> {
     let embedder = embedder::load(config, choice)?;
     let writer = summaries::writer(config, plan)?;
-    let mut watcher = Watcher::new(config, plan);
+    let mut watcher = Watcher::new(config);
     let outcome = build::build(plan, embedder.as_ref(), writer.as_ref(), &mut |event| {
         watcher.show(event);
     })?;

@@ -12,6 +12,7 @@ use crate::embed::Limits;
 use crate::embed::RemoteModel;
 use crate::embed::RemoteWriter;
 use crate::surface::counted;
+use crate::surface::thousands;
 
 /// The model that the flags name, trusted from now on with its key.
 pub(super) fn model(config: &Config, arguments: &Build) -> anyhow::Result<Option<RemoteModel>> {
@@ -38,9 +39,11 @@ pub(super) fn writer(config: &Config, plan: &Plan) -> anyhow::Result<Option<Summ
 /// What came of it, on stderr.
 pub(super) fn show(config: &Config, summaries: Option<&Summaries>) {
     let Some(Summaries { n_new, n_known, n_failed, failure }) = summaries else { return };
-    let (new, known) = (counted(*n_new, "new summary"), counted(*n_known, "known summary"));
-    let plural = |text: String| text.replace("summarys", "summaries");
-    remark(config, &format!("{}, {}", plural(new), plural(known)));
+    let summaries = |n: usize, kind: &str| {
+        let word = if n == 1 { "summary" } else { "summaries" };
+        format!("{} {kind} {word}", thousands(n))
+    };
+    remark(config, &format!("{}, {}", summaries(*n_new, "new"), summaries(*n_known, "known")));
     if let Some(failure) = failure {
         let servers = counted(*n_failed, "server");
         remark(config, &format!("{servers} without a new summary: {failure}"));

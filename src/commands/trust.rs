@@ -31,8 +31,7 @@ pub(super) fn require(
     remote: &RemoteModel,
     place: &EmbedPlace,
 ) -> anyhow::Result<()> {
-    let Some(line) = line(remote) else { return Ok(()) };
-    if place.embed_key_env.is_some() || known(config)?.contains(&line) {
+    if place.embed_key_env.is_some() || is_granted(config, remote)? {
         return Ok(());
     }
     let (url, variable) = (&remote.base_url, remote.key_env.as_deref().unwrap_or_default());
@@ -43,14 +42,21 @@ pub(super) fn require(
 
 /// The same for the model that summarises, which is named anew by a build alone.
 pub(super) fn require_summarizer(config: &Config, remote: &RemoteModel) -> anyhow::Result<()> {
-    let Some(line) = line(remote) else { return Ok(()) };
-    if known(config)?.contains(&line) {
+    if is_granted(config, remote)? {
         return Ok(());
     }
     let (url, variable) = (&remote.base_url, remote.key_env.as_deref().unwrap_or_default());
     bail!(
         "the index asks to send the key in `{variable}` to `{url}` for summaries, and no index was built from there on this machine; if you trust it, build it again with `--summarize {url}`"
     );
+}
+
+/// Whether somebody here has, or no key is needed.
+fn is_granted(config: &Config, remote: &RemoteModel) -> anyhow::Result<bool> {
+    Ok(match line(remote) {
+        Some(line) => known(config)?.contains(&line),
+        None => true,
+    })
 }
 
 /// `None` for a place that needs no key.

@@ -5,7 +5,6 @@ use indicatif::ProgressBar;
 use super::progress;
 use super::terminal::remark;
 use crate::build::Event;
-use crate::build::Plan;
 use crate::config::Config;
 use crate::sources::LiveEvent;
 use crate::surface::counted;
@@ -14,15 +13,13 @@ use crate::surface::thousands;
 /// Shows one build.
 pub(super) struct Watcher<'a> {
     config: &'a Config,
-    summarizes: bool,
     embedding: Option<ProgressBar>,
     asking: Option<ProgressBar>,
 }
 
 impl<'a> Watcher<'a> {
-    pub(super) fn new(config: &'a Config, plan: &Plan) -> Self {
-        let summarizes = plan.summarizer.is_some();
-        Self { config, summarizes, embedding: None, asking: None }
+    pub(super) fn new(config: &'a Config) -> Self {
+        Self { config, embedding: None, asking: None }
     }
 
     pub(super) fn show(&mut self, event: Event<'_>) {
@@ -30,7 +27,7 @@ impl<'a> Watcher<'a> {
             Event::Waiting(dir) => {
                 self.say(&format!("another build of `{}` runs, waiting for it", dir.display()));
             }
-            Event::Live(_, event) => self.show_live(event),
+            Event::Live(event) => self.show_live(event),
             Event::Read(name, import) => {
                 let n_tools: usize = import.servers.iter().map(|server| server.tools.len()).sum();
                 let (servers, tools) =
@@ -38,11 +35,7 @@ impl<'a> Watcher<'a> {
                 self.say(&format!("{name}: {}, {servers}, {tools}", import.format));
             }
             Event::Asked(name, asked) => self.say(&format!("{name}: {asked}")),
-            Event::Summarizing => {
-                if self.summarizes {
-                    self.say("asking for summaries of the servers");
-                }
-            }
+            Event::Summarizing => self.say("asking for summaries of the servers"),
             Event::Embedded { done, total } => {
                 let config = self.config;
                 let new = || progress::counting(config, "embedding", total as u64);
@@ -61,7 +54,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// A bar that moves with every server that has answered.
-    fn show_live(&mut self, event: LiveEvent<'_>) {
+    fn show_live(&mut self, event: LiveEvent) {
         match event {
             LiveEvent::Asking { n_asked, n_known } => {
                 if n_known > 0 {
@@ -76,7 +69,7 @@ impl<'a> Watcher<'a> {
                     self.asking = Some(bar);
                 }
             }
-            LiveEvent::Asked { .. } => {
+            LiveEvent::Asked => {
                 if let Some(bar) = &self.asking {
                     bar.inc(1);
                     if Some(bar.position()) == bar.length() {

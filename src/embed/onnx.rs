@@ -146,7 +146,7 @@ impl Loader {
     fn checked(&self, name: &str) -> Result<Vec<u8>, EmbedError> {
         let path = self.dir.join(name);
         let bytes = fs_err::read(&path)?;
-        let got: String = Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect();
+        let got = hex::encode(Sha256::digest(&bytes));
         let pinned = self.model.files.iter().find(|file| file.name == name);
         let expected = pinned.map(|file| file.sha256.clone()).unwrap_or_default();
         if got == expected {

@@ -258,7 +258,7 @@ fn read(set: &str, file: &FileEntry, data: &Path) -> Result<(PathBuf, String), E
 
 /// Checksum in hexadecimal digits.
 pub(super) fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(bytes))
 }
 
 #[cfg(test)]

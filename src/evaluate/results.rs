@@ -41,7 +41,7 @@ impl Results {
     /// No runs yet, of this program and model.
     #[must_use]
     pub fn new(model: &Identity) -> Self {
-        let digest: String = model.digest()[..6].iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = hex::encode(&model.digest()[..6]);
         Self {
             commit: commit(),
             toolscout: env!("CARGO_PKG_VERSION").to_owned(),

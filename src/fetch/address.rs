@@ -1,10 +1,9 @@
 //! A URL that somebody typed: what is accepted, what may be shown.
 
-use std::net::IpAddr;
-
 use ureq::http::Uri;
 
 use crate::fetch::FetchError;
+use crate::fetch::wire::host_name;
 
 /// An address that was checked; without user, password and fragment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,20 +102,7 @@ impl Url {
         }
         Self { text, host: self.host.clone() }
     }
-
-    /// Whether it is this machine.
-    pub(crate) fn is_loopback(&self) -> bool {
-        self.host == "localhost"
-            || self.host.ends_with(".localhost")
-            || self.host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
-    }
 }
-
-/// A host as it is compared.
-pub(super) fn host_name(host: &str) -> String {
-    host.trim_matches(['[', ']']).to_ascii_lowercase()
-}
-
 /// Without anything before an `@`, and without what the query says.
 fn shown(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
@@ -161,7 +147,8 @@ mod tests {
         assert_eq!(url.shown(), "HTTPS://Api.Example.com:8443/v0/servers/?…");
         assert_eq!(url.below("/x").as_str(), "HTTPS://Api.Example.com:8443/v0/servers/x");
         let root = Url::parse("http://[::1]").unwrap();
-        assert_eq!((root.path(), root.host(), root.is_loopback()), ("", "::1", true));
+        assert_eq!((root.path(), root.host()), ("", "::1"));
+        assert!(crate::fetch::wire::is_loopback(root.host()));
     }
 
     #[test]

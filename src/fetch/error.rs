@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::error::Fault;
 use crate::fetch::Url;
+use crate::fetch::wire;
 
 /// Characters of a server's words that are repeated.
 const MAX_MESSAGE_CHARS: usize = 200;
@@ -138,11 +139,8 @@ pub(super) fn words(body: &[u8], url: &Url) -> String {
         Some(query) if !query.is_empty() => text.replace(query, "…"),
         _ => text.into_owned(),
     };
-    let text = text.replace(char::is_control, " ");
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MAX_MESSAGE_CHARS) {
-        _ if line.is_empty() => "no reason given".to_owned(),
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
+    match wire::line(&text, MAX_MESSAGE_CHARS) {
+        line if line.is_empty() => "no reason given".to_owned(),
+        line => line,
     }
 }

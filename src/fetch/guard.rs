@@ -21,7 +21,7 @@ use ureq::unversioned::transport::NextTimeout;
 
 use crate::fetch::PrivateHosts;
 use crate::fetch::Url;
-use crate::fetch::address::host_name;
+use crate::fetch::wire::host_name;
 
 /// Looks names up and drops the addresses that are out of bounds.
 #[derive(Debug)]

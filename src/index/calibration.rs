@@ -84,5 +84,5 @@ fn text(model: &Identity, confidence: Calibration) -> String {
 }
 
 fn digest(model: &Identity) -> String {
-    model.digest().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(model.digest())
 }

@@ -172,7 +172,7 @@ fn record(bytes: &[u8]) -> FileRecord {
 }
 
 pub(super) fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(bytes))
 }
 
 pub(super) fn to_json<T: Serialize>(what: &'static str, value: &T) -> Result<Vec<u8>, IndexError> {

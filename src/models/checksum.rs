@@ -25,7 +25,7 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// Measures a text in memory.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
-        Self { bytes: bytes.len() as u64, sha256: to_hex(&Sha256::digest(bytes)) }
+        Self { bytes: bytes.len() as u64, sha256: hex::encode(Sha256::digest(bytes)) }
     }
 
     /// Measures a file on disk, which it reads to the end.
@@ -84,16 +84,7 @@ pub(crate) fn copy(
         writer.write_all(&chunk[..n_read.min(room)]).map_err(CopyError::Write)?;
         bytes += n_read as u64;
     }
-    Ok(Fingerprint { bytes, sha256: to_hex(&hasher.finalize()) })
-}
-
-fn to_hex(digest: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    digest
-        .iter()
-        .flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]])
-        .map(char::from)
-        .collect()
+    Ok(Fingerprint { bytes, sha256: hex::encode(hasher.finalize()) })
 }
 
 #[cfg(test)]

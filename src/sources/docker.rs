@@ -67,13 +67,7 @@ fn is_server(fields: &Fields<'_>) -> bool {
 /// Reads every catalogue and every server among the records.
 pub(crate) fn import(records: &[Record<'_>], found: &mut Findings) {
     for record in records {
-        let fields = match Fields::of(record.json) {
-            Ok(fields) => fields,
-            Err(unfit) => {
-                found.reject_server(record.place, unfit);
-                continue;
-            }
-        };
+        let Some(fields) = found.object(record) else { continue };
         match fields.object("registry") {
             Some(registry) => import_catalogue(&registry, found),
             None => import_server(record.json, record.place, None, found),

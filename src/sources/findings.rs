@@ -12,6 +12,8 @@ use crate::catalog::clean_text;
 use crate::catalog::is_invisible;
 use crate::catalog::without_tags;
 use crate::sources::SourceError;
+use crate::sources::fields::Fields;
+use crate::sources::records::Record;
 use crate::sources::tally::Remark;
 use crate::sources::tally::Tally;
 
@@ -48,6 +50,11 @@ impl Findings {
         self.rejected.extend(other.rejected);
         self.warnings.extend(other.warnings.iter().map(|line| format!("{}: {line}", shown(file))));
         self.tally.absorb(other.tally);
+    }
+
+    /// A record as an object; one that is none is left out.
+    pub(crate) fn object<'a>(&mut self, record: &Record<'a>) -> Option<Fields<'a>> {
+        Fields::of(record.json).map_err(|unfit| self.reject_server(record.place, unfit)).ok()
     }
 
     /// Notes that a server, or a record that should be one, is left out.

@@ -27,6 +27,7 @@ use crate::sources::client_config::Launch;
 use crate::sources::findings::Findings;
 use crate::sources::findings::Notes;
 use crate::sources::format::Format;
+use crate::sources::kept;
 use crate::sources::live::memory::Failure;
 use crate::sources::live::memory::Remembered;
 use crate::sources::tools_list;
@@ -73,7 +74,7 @@ impl Default for Live {
 
 /// What a caller may show while servers are asked.
 #[derive(Clone, Copy, Debug)]
-pub enum LiveEvent<'a> {
+pub enum LiveEvent {
     /// So many are about to be asked; the others are known.
     Asking {
         /// To be asked.
@@ -82,12 +83,7 @@ pub enum LiveEvent<'a> {
         n_known: usize,
     },
     /// One has answered, or will not.
-    Asked {
-        /// As its configuration calls it.
-        name: &'a str,
-        /// Why it gave no list.
-        failure: Option<&'a str>,
-    },
+    Asked,
 }
 
 /// Asks the servers of a configuration that are switched on.
@@ -104,7 +100,7 @@ pub fn learn(
     path: &Path,
     memory: &Path,
     live: &Live,
-    on_event: &mut dyn FnMut(LiveEvent<'_>),
+    on_event: &mut dyn FnMut(LiveEvent),
 ) -> io::Result<Import> {
     let file = memory::file_of(memory, path);
     let remembered = memory::read(&file);
@@ -126,13 +122,8 @@ pub fn forget_configurations(sources: &[Source], memory: &Path) {
         Place::Path(path) => std::path::absolute(path).ok(),
         Place::Url(_) => None,
     });
-    let kept: HashSet<PathBuf> = paths.map(|path| memory::file_of(memory, &path)).collect();
-    let Ok(files) = fs_err::read_dir(memory) else { return };
-    for file in files.flatten().map(|file| file.path()).filter(|file| !kept.contains(file)) {
-        if let Err(error) = fs_err::remove_file(&file) {
-            tracing::debug!(%error, "what a configuration left cannot be removed");
-        }
-    }
+    let kept: Vec<PathBuf> = paths.map(|path| memory::file_of(memory, &path)).collect();
+    kept::keep_only(memory, &kept);
 }
 
 /// One server, and what is to be done about it.
@@ -195,7 +186,7 @@ impl<'a> Question<'a> {
 fn ask(
     questions: &mut [Question<'_>],
     live: &Live,
-    on_event: &mut dyn FnMut(LiveEvent<'_>),
+    on_event: &mut dyn FnMut(LiveEvent),
 ) -> io::Result<()> {
     let mut open: Vec<&mut Question<'_>> = Vec::new();
     let (mut targets, mut n_known) = (Vec::new(), 0);
@@ -214,13 +205,8 @@ fn ask(
         return Ok(());
     }
     let guardian = guardian(live, &targets);
-    let names: Vec<&str> = open.iter().map(|question| question.name).collect();
-    let listings =
-        upstream::list_all(&targets, guardian.as_ref(), live.limits, &mut |index, listing| {
-            let failure = listing.as_ref().err();
-            let failure = failure.map(|error| targets[index].secrets().hide_in(&error.to_string()));
-            on_event(LiveEvent::Asked { name: names[index], failure: failure.as_deref() });
-        })?;
+    let on_asked = &mut || on_event(LiveEvent::Asked);
+    let listings = upstream::list_all(&targets, guardian.as_ref(), live.limits, on_asked)?;
     for (question, listing) in open.into_iter().zip(listings) {
         if let State::Open { launch, target } = &mut question.state {
             let (launch, secrets) = (std::mem::take(launch), target.secrets().clone());

@@ -48,13 +48,7 @@ fn inner_servers<'a>(fields: &Fields<'a>) -> impl Iterator<Item = Fields<'a>> {
 /// Reads every record as one server.
 pub(crate) fn import(records: &[Record<'_>], found: &mut Findings) {
     for record in records {
-        let fields = match Fields::of(record.json) {
-            Ok(fields) => fields,
-            Err(unfit) => {
-                found.reject_server(record.place, unfit);
-                continue;
-            }
-        };
+        let Some(fields) = found.object(record) else { continue };
         let list: Vec<_> =
             inner_servers(&fields).filter_map(|inner| inner.list("tools")).flatten().collect();
         if let Err(unfit) = import_server(&fields, &list, found) {

@@ -44,7 +44,6 @@ impl Reader {
 
     /// Size and SHA-256 of all that was read.
     pub(crate) fn finish(self) -> (u64, String) {
-        let digest = self.sha256.finalize();
-        (self.bytes, digest.iter().map(|byte| format!("{byte:02x}")).collect())
+        (self.bytes, hex::encode(self.sha256.finalize()))
     }
 }

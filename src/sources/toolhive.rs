@@ -49,9 +49,8 @@ fn is_entry(fields: &Fields<'_>) -> bool {
 /// Reads every registry and every entry among the records.
 pub(crate) fn import(records: &[Record<'_>], found: &mut Findings) {
     for record in records {
-        match Fields::of(record.json) {
-            Ok(fields) => import_record(&fields, record.place, found),
-            Err(unfit) => found.reject_server(record.place, unfit),
+        if let Some(fields) = found.object(record) {
+            import_record(&fields, record.place, found);
         }
     }
 }

@@ -46,14 +46,10 @@ fn is_answer(fields: &Fields<'_>) -> bool {
 pub(crate) fn import(records: &[Record<'_>], stem: &str, found: &mut Findings) {
     let mut capture = Capture { stem, sessions: Vec::new(), by_name: HashMap::new(), current: 0 };
     for record in records {
-        match Fields::of(record.json) {
-            Ok(message) => {
-                let answer = message.object("result").unwrap_or(message);
-                capture.introduce(&answer, found);
-                capture.add_page(&answer, record.place, found);
-            }
-            Err(problem) => found.reject_server(record.place, problem),
-        }
+        let Some(message) = found.object(record) else { continue };
+        let answer = message.object("result").unwrap_or(message);
+        capture.introduce(&answer, found);
+        capture.add_page(&answer, record.place, found);
     }
     for session in capture.sessions {
         session.close(found);
@@ -69,18 +65,14 @@ pub(crate) fn session<'a>(
     found: &mut Findings,
 ) -> Server {
     let mut session = Session::new(name);
-    for (index, answer) in answers.enumerate() {
-        let place = Place::Position(index + 1);
-        match Fields::of(answer) {
-            Ok(answer) => {
-                if let Some(info) = server_info(&answer) {
-                    session.describe(&info, &answer, found);
-                }
-                if answer.get("tools").is_some() {
-                    session.add_page(&answer, place, found);
-                }
-            }
-            Err(problem) => found.reject_server(place, problem),
+    for (json, number) in answers.zip(1..) {
+        let record = Record { place: Place::Position(number), json };
+        let Some(answer) = found.object(&record) else { continue };
+        if let Some(info) = server_info(&answer) {
+            session.describe(&info, &answer, found);
+        }
+        if answer.get("tools").is_some() {
+            session.add_page(&answer, record.place, found);
         }
     }
     session.server

@@ -37,13 +37,7 @@ pub(crate) fn accepts(fields: &Fields<'_>) -> bool {
 /// Reads every record as one server.
 pub(crate) fn import(records: &[Record<'_>], found: &mut Findings) {
     for record in records {
-        let fields = match Fields::of(record.json) {
-            Ok(fields) => fields,
-            Err(unfit) => {
-                found.reject_server(record.place, unfit);
-                continue;
-            }
-        };
+        let Some(fields) = found.object(record) else { continue };
         let Some(metadata) = fields.object("metadata") else {
             found.reject_server(record.place, "it has no `metadata`");
             continue;

@@ -45,9 +45,9 @@ const DRAIN: Duration = Duration::from_millis(200);
 pub(super) struct Child {
     input: mpsc::Sender<String>,
     tail: Tail,
-    keeper: Option<JoinHandle<()>>,
-    /// Tells the keeper, whatever the server does or does not.
-    _end: DropGuard,
+    keeper: JoinHandle<()>,
+    /// Dropped, it tells the keeper, whatever the server does or does not.
+    stop: DropGuard,
 }
 
 impl Child {
@@ -82,7 +82,7 @@ impl Child {
             stop: stop.clone(),
         };
         let keeper = tokio::spawn(keeper.run(writer, reader));
-        Ok(Self { input, tail, keeper: Some(keeper), _end: stop.drop_guard() })
+        Ok(Self { input, tail, keeper, stop: stop.drop_guard() })
     }
 
     /// Queues a message; fails where the server no longer reads.
@@ -96,12 +96,9 @@ impl Child {
     }
 
     /// Closes its input and waits until it and all it started have ended.
-    pub(super) async fn end(mut self) {
-        let keeper = self.keeper.take();
-        drop(self);
-        if let Some(keeper) = keeper
-            && let Err(error) = keeper.await
-        {
+    pub(super) async fn end(self) {
+        drop(self.stop);
+        if let Err(error) = self.keeper.await {
             tracing::error!(%error, "a server may not have ended");
         }
     }
@@ -222,9 +219,7 @@ impl Keeper {
                 }
             },
             status = self.process.wait() => {
-                if let Ok(Ok(Err(too_large))) = tokio::time::timeout(DRAIN, &mut reader).await {
-                    tracing::debug!(%too_large, "at the end of a server");
-                }
+                drop(tokio::time::timeout(DRAIN, &mut reader).await);
                 self.ended(status.ok())
             }
         };

@@ -68,15 +68,15 @@ impl Desk {
 
     /// Takes what the server sent; the text to send back, if it asked something.
     pub(super) fn receive(&self, text: &str) -> Option<String> {
-        let repaired;
-        let text = match message::repaired(text) {
-            Some(text) => {
-                repaired = text;
-                &repaired
+        let mended;
+        let message = match message::parse(text) {
+            None => {
+                mended = message::mended(text);
+                mended.as_deref().and_then(message::parse)
             }
-            None => text,
+            message => message,
         };
-        match message::parse(text) {
+        match message {
             Some(Incoming::Answer { id, outcome }) => {
                 let outcome = outcome.map(RawValue::to_owned);
                 let waiting = id.and_then(|id| self.state().waiting.remove(&id));

@@ -40,14 +40,11 @@ pub struct Listing {
     pub hello: Box<RawValue>,
     /// The version that was spoken.
     pub version: String,
-    /// In order.
-    pub pages: Vec<Page>,
+    /// Its answers to `tools/list` as they came, in order.
+    pub pages: Vec<Box<RawValue>>,
     /// What is odd about the list as a whole.
     pub warnings: Vec<String>,
 }
-
-/// One answer to `tools/list`, as it came.
-pub type Page = Box<RawValue>;
 
 /// Starts or calls a server, lists its tools, and ends it.
 pub(super) async fn of(
@@ -98,7 +95,7 @@ async fn open(
 async fn pages(
     session: &Session,
     limits: Limits,
-) -> Result<(Vec<Page>, Vec<String>), UpstreamError> {
+) -> Result<(Vec<Box<RawValue>>, Vec<String>), UpstreamError> {
     let (mut pages, mut seen, mut n_bytes) = (Vec::new(), HashSet::new(), 0);
     let mut params = Params::default();
     loop {

@@ -75,12 +75,12 @@ fn number(id: &RawValue) -> Option<u64> {
 
 /// A message that is almost JSON, mended: `NaN` and infinities, which some
 /// libraries write, are null, and bare control characters in strings escaped.
-/// `None` where nothing is to be mended.
-pub(super) fn repaired(text: &str) -> Option<String> {
+/// For what is none as it is; `None` where nothing is to be mended.
+pub(super) fn mended(text: &str) -> Option<String> {
     let suspicious = |text: &str| {
         text.contains("NaN") || text.contains("Infinity") || text.contains(|c: char| c < ' ')
     };
-    if !text.starts_with('{') || !suspicious(text) || parse(text).is_some() {
+    if !text.starts_with('{') || !suspicious(text) {
         return None;
     }
     let (mut mended, mut rest) = (String::with_capacity(text.len() + 16), text);
@@ -109,7 +109,7 @@ pub(super) fn repaired(text: &str) -> Option<String> {
         }
         rest = &rest[length..];
     }
-    Some(mended)
+    (mended != text).then_some(mended)
 }
 
 /// What is wrong with a text that should have been an answer; `None` for other noise.
@@ -208,12 +208,12 @@ mod tests {
     #[test]
     fn almost_json_is_mended_and_no_more() {
         let text = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":NaN,\"b\":-Infinity,\"c\":\"NaN \\\"\t\",\"d\":[Infinity]}}";
-        let mended = repaired(text).unwrap();
+        let mended = mended(text).unwrap();
         let expected = r#"{"jsonrpc":"2.0","id":1,"result":{"a":null,"b":null,"c":"NaN \"\u0009","d":[null]}}"#;
         assert_eq!(mended, expected);
         assert!(matches!(parse(&mended), Some(Incoming::Answer { id: Some(1), outcome: Ok(_) })));
         for text in ["ready NaN", r#"{"jsonrpc":"2.0","id":1,"result":"NaN"}"#, "[NaN]"] {
-            assert_eq!(repaired(text), None, "{text}");
+            assert_eq!(super::mended(text), None, "{text}");
         }
         assert_eq!(broken("{\"level\":1"), None);
         assert!(broken(r#"{"jsonrpc":"2.0","id":1,"result":{"a":}}"#).is_some());

@@ -7,12 +7,11 @@ use serde_json::value::RawValue;
 
 /// The parameters of a request, in order; a name is given once.
 #[derive(Clone, Debug, Default)]
-pub struct Params(Vec<(String, Box<RawValue>)>);
+pub(super) struct Params(Vec<(String, Box<RawValue>)>);
 
 impl Params {
     /// Adds a value of our own.
-    #[must_use]
-    pub fn with(self, name: &str, value: &impl Serialize) -> Self {
+    pub(super) fn with(self, name: &str, value: &impl Serialize) -> Self {
         match serde_json::value::to_raw_value(value) {
             Ok(raw) => self.with_raw(name, raw),
             Err(error) => {
@@ -23,8 +22,7 @@ impl Params {
     }
 
     /// Adds JSON as it came, byte for byte.
-    #[must_use]
-    pub fn with_raw(mut self, name: &str, value: Box<RawValue>) -> Self {
+    pub(super) fn with_raw(mut self, name: &str, value: Box<RawValue>) -> Self {
         self.0.push((name.to_owned(), value));
         self
     }

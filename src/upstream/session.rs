@@ -17,9 +17,10 @@ use super::params::Params;
 
 /// A server that has introduced itself.
 #[derive(Debug)]
-pub struct Session {
+pub(super) struct Session {
     pub(super) line: Line,
     pub(super) era: Era,
+    /// What it answered to `initialize`, or to `server/discover`.
     pub(super) hello: Box<RawValue>,
 }
 
@@ -31,15 +32,8 @@ pub(super) struct Line {
 }
 
 impl Session {
-    /// What it answered to `initialize`, or to `server/discover`.
-    #[must_use]
-    pub fn hello(&self) -> &RawValue {
-        &self.hello
-    }
-
     /// The version that is spoken.
-    #[must_use]
-    pub fn version(&self) -> &str {
+    pub(super) fn version(&self) -> &str {
         self.era.version()
     }
 
@@ -47,7 +41,7 @@ impl Session {
     ///
     /// # Errors
     /// When the server refuses, ends, or takes longer than `limit`.
-    pub async fn request(
+    pub(super) async fn request(
         &self,
         method: &str,
         params: Params,
@@ -59,7 +53,7 @@ impl Session {
     }
 
     /// Ends it, and the server if it is ours.
-    pub async fn end(self) {
+    pub(super) async fn end(self) {
         self.line.link.end().await;
     }
 }
@@ -90,8 +84,7 @@ impl Line {
         })
     }
 
-    /// Sends a notification.
-    /// Whoever dislikes it shows so in what follows.
+    /// Sends a notification; whoever dislikes it shows so in what follows.
     pub(super) async fn notify(&self, method: &str, limit: Duration) {
         let sending = self.link.send(letter(None, method, &Params::default()));
         match tokio::time::timeout(limit, sending).await {

@@ -8,7 +8,7 @@ use std::sync::PoisonError;
 use tokio::io::AsyncRead;
 use tokio::io::AsyncReadExt;
 
-use crate::catalog::clean_text;
+use crate::catalog;
 
 /// Bytes kept of what a server prints.
 const KEPT: usize = 8 << 10;
@@ -55,8 +55,7 @@ pub(super) fn shown(bytes: &[u8]) -> String {
 }
 
 fn one_line(bytes: &[u8]) -> String {
-    let text = clean_text(&String::from_utf8_lossy(bytes));
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    catalog::one_line(&String::from_utf8_lossy(bytes))
 }
 
 #[cfg(test)]

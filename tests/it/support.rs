@@ -1,5 +1,7 @@
 //! What the tests share: the binary, its folders, the model, the shared data.
 
+pub(crate) mod wire;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};

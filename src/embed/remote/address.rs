@@ -1,10 +1,9 @@
 //! The address of a remote model: what is accepted, what may be shown.
 
-use std::net::IpAddr;
-
 use ureq::http::Uri;
 
 use super::error::RemoteError;
+use crate::fetch::wire;
 
 /// A base address that was checked; no part of it is secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +12,8 @@ pub(super) struct Address {
     pub(super) base: String,
     /// Host, and port where it is given.
     pub(super) host: String,
-    name: String,
+    /// Without the port.
+    pub(super) name: String,
     pub(super) is_encrypted: bool,
 }
 
@@ -41,16 +41,14 @@ impl Address {
         Ok(Self {
             base: base.to_owned(),
             host: authority.as_str().to_ascii_lowercase(),
-            name: authority.host().trim_matches(['[', ']']).to_ascii_lowercase(),
+            name: wire::host_name(authority.host()),
             is_encrypted,
         })
     }
 
     /// Whether it is this machine.
     pub(super) fn is_loopback(&self) -> bool {
-        self.name == "localhost"
-            || self.name.ends_with(".localhost")
-            || self.name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
+        wire::is_loopback(&self.name)
     }
 }
 

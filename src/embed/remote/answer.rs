@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::error::RemoteError;
 use super::key::Key;
+use crate::fetch::wire;
 
 /// Characters of a server's words that are repeated.
 const MAX_MESSAGE_CHARS: usize = 300;
@@ -66,15 +67,8 @@ pub(super) fn message(body: &[u8], key: &Key) -> String {
     if words.is_empty() { "no reason given".to_owned() } else { words }
 }
 
-/// One line without control characters, at most [`MAX_MESSAGE_CHARS`] long.
 fn clean(text: &str) -> String {
-    let blank = |c: char| if c.is_control() { ' ' } else { c };
-    let text: String = text.chars().map(blank).collect();
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MAX_MESSAGE_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    wire::line(text, MAX_MESSAGE_CHARS)
 }
 
 #[cfg(test)]

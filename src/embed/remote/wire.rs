@@ -1,18 +1,17 @@
 //! One question and its answer over HTTP, asked again while that may help.
 
-use std::io::{ErrorKind, Read};
 use std::time::{Duration, Instant};
 
-use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
-use ureq::http::{HeaderMap, Response};
-use ureq::tls::{RootCerts, TlsConfig};
-use ureq::{Agent, Body, Proxy, Timeout};
+use ureq::http::Response;
+use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use ureq::{Agent, Body, Timeout};
 
 use super::RemoteModel;
 use super::address::Address;
 use super::answer;
 use super::error::RemoteError;
 use super::key::Key;
+use crate::fetch::wire;
 use crate::secret::Secret;
 
 /// Pauses between tries when the server names none.
@@ -23,9 +22,6 @@ const PAUSES: [Duration; 4] = [
     Duration::from_secs(4),
 ];
 const TRIES: usize = PAUSES.len() + 1;
-
-/// Longest pause that a server may ask for.
-const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// Bytes of an error body that are looked at.
 const MAX_ERROR_BYTES: u64 = 65_536;
@@ -180,19 +176,15 @@ impl Wire {
             ureq::Error::BodyExceedsLimit(limit_bytes) => {
                 RemoteError::TooLarge { host, limit_bytes }
             }
-            source if is_reset(&source) => RemoteError::Broken { host, tries, source },
+            source if wire::is_reset(&source) => RemoteError::Broken { host, tries, source },
             source => RemoteError::Unreachable { host, source },
         }
     }
 
     fn rejected(&self, response: Response<Body>, tries: usize) -> RemoteError {
         let status = response.status().as_u16();
-        let retry_after = retry_after(response.headers());
-        let mut body = Vec::new();
-        let read = response.into_body().into_reader().take(MAX_ERROR_BYTES).read_to_end(&mut body);
-        if let Err(error) = read {
-            tracing::debug!(%error, "the error body of `{}` is cut short", self.host);
-        }
+        let retry_after = wire::retry_after(response.headers());
+        let body = wire::error_body(response.into_body(), MAX_ERROR_BYTES, &self.host);
         let (host, message) = (self.host.clone(), answer::message(&body, &self.key));
         match status {
             408 | 429 | 500.. => RemoteError::Busy { host, status, tries, message, retry_after },
@@ -201,36 +193,8 @@ impl Wire {
     }
 }
 
-/// Redirects are refused: they could carry the key to another host. A proxy has
-/// no business between this machine and itself. Certificates are those the
-/// system trusts, because companies put their own before the world's.
+/// Redirects are refused: they could carry the key to another host.
 fn agent(address: &Address, limits: &Limits) -> Agent {
-    let proxy = if address.is_loopback() { None } else { Proxy::try_from_env() };
-    Agent::config_builder()
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .proxy(proxy)
-        .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
-        .timeout_connect(Some(limits.connect))
-        .timeout_global(Some(limits.whole))
-        .user_agent(concat!("toolscout/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .into()
-}
-
-/// Whole seconds only; a date is rare, and needs a clock.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds).min(MAX_PAUSE))
-}
-
-fn is_reset(error: &ureq::Error) -> bool {
-    use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
-    match error {
-        ureq::Error::Io(error) => {
-            matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
-        }
-        _ => false,
-    }
+    let config = wire::config(wire::proxy_to(&address.name), limits.connect, limits.whole);
+    config.max_redirects(0).max_redirects_will_error(false).build().into()
 }

@@ -53,8 +53,7 @@ fn write_hashed(index: &Index, file: impl Write) -> io::Result<(u64, String)> {
     let mut hashed = Hashed { file: BufWriter::new(file), sha256: Sha256::new(), bytes: 0 };
     write(index, &mut hashed)?;
     hashed.flush()?;
-    let digest = hashed.sha256.finalize();
-    Ok((hashed.bytes, digest.iter().map(|byte| format!("{byte:02x}")).collect()))
+    Ok((hashed.bytes, hex::encode(hashed.sha256.finalize())))
 }
 
 fn write(index: &Index, out: &mut impl Write) -> io::Result<()> {

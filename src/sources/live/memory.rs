@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,10 +17,8 @@ use serde_json::value::RawValue;
 use sha2::Digest;
 use sha2::Sha256;
 
+use crate::sources::kept;
 use crate::upstream::Listing;
-
-/// How a file begins that is not whole yet.
-const TEMPORARY: &str = ".tmp-";
 
 /// One server.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -89,8 +86,7 @@ fn written(time: SystemTime) -> String {
 /// Where the servers of a configuration are remembered.
 pub(super) fn file_of(memory: &Path, configuration: &Path) -> PathBuf {
     let hash = Sha256::digest(configuration.as_os_str().as_encoded_bytes());
-    let name: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    memory.join(format!("{name}.json"))
+    memory.join(format!("{}.json", hex::encode(&hash[..8])))
 }
 
 /// All servers of a file by name.
@@ -110,20 +106,5 @@ pub(super) fn read(file: &Path) -> HashMap<String, Remembered> {
 
 /// Replaces the file; readable by its owner alone, for the hashes cover secrets.
 pub(super) fn write(file: &Path, servers: &[Remembered]) -> io::Result<()> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    fs_err::create_dir_all(folder)?;
-    for left in fs_err::read_dir(folder)?.flatten() {
-        // Of a run that was killed: writers hold the lock of the index.
-        if left.file_name().to_string_lossy().starts_with(TEMPORARY) {
-            fs_err::remove_file(left.path())?;
-        }
-    }
-    let mut temporary = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
-    let mut writer = io::BufWriter::new(&mut temporary);
-    serde_json::to_writer(&mut writer, servers)?;
-    writer.flush()?;
-    drop(writer);
-    temporary.as_file().sync_all()?;
-    temporary.persist(file).map_err(|error| error.error)?;
-    Ok(())
+    kept::replace(file, &serde_json::to_vec(servers)?)
 }

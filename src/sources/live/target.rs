@@ -54,8 +54,7 @@ pub(super) fn of(launch: &Launch, environment: &Environment) -> Result<(Target, 
             hash.update(part);
         }
     }
-    let hash = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok((target, hash))
+    Ok((target, hex::encode(hash.finalize())))
 }
 
 fn program(

@@ -3,7 +3,6 @@
 //! The document is replaced first, then the state that names its checksum; who
 //! is interrupted in between finds no matching pair and asks for everything.
 
-use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,11 +11,11 @@ use serde::Deserialize;
 use serde::Serialize;
 use sha2::Digest;
 use sha2::Sha256;
-use tempfile::NamedTempFile;
 
 use crate::fetch::Url;
 use crate::fetch::Validators;
 use crate::sources::Format;
+use crate::sources::kept;
 use crate::sources::mirror::MirrorError;
 use crate::sources::registry;
 
@@ -137,41 +136,22 @@ impl Files {
         }
         let failed = |source| MirrorError::Write { path: self.folder.clone(), source };
         let state = serde_json::to_vec_pretty(state).map_err(|error| failed(error.into()))?;
-        fs_err::create_dir_all(&self.folder).map_err(failed)?;
-        self.replace(&self.document(), bytes).map_err(failed)?;
-        self.replace(&self.state(), &state).map_err(failed)
-    }
-
-    fn replace(&self, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-        let mut file = NamedTempFile::new_in(&self.folder)?;
-        file.write_all(bytes)?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        if cfg!(unix) {
-            fs_err::File::open(&self.folder)?.sync_all()?;
-        }
-        Ok(())
+        kept::replace(&self.document(), bytes).map_err(failed)?;
+        kept::replace(&self.state(), &state).map_err(failed)
     }
 
     /// Removes all files of `folder` but those of these URLs.
     pub(super) fn keep_only<'a>(folder: &Path, urls: impl Iterator<Item = &'a Url>) {
-        let Ok(entries) = fs_err::read_dir(folder) else { return };
         let kept: Vec<PathBuf> = urls
             .map(|url| Self::of(folder, url))
             .flat_map(|files| [files.document(), files.state()])
             .collect();
-        for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-            if !kept.contains(&path)
-                && let Err(error) = fs_err::remove_file(&path)
-            {
-                tracing::warn!(%error, "cannot remove an old mirror");
-            }
-        }
+        kept::keep_only(folder, &kept);
     }
 }
 
 fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(bytes))
 }
 
 #[cfg(test)]

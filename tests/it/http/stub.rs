@@ -1,9 +1,11 @@
 //! A server on this machine that answers as a test says.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::BufReader;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use crate::support::wire;
 
 /// A request as it arrived.
 #[derive(Clone, Debug)]
@@ -102,34 +104,16 @@ impl Stub {
 }
 
 fn read(stream: &TcpStream) -> Option<Seen> {
-    let mut reader = BufReader::new(stream);
-    let mut first = String::new();
-    reader.read_line(&mut first).ok().filter(|&n| n > 0)?;
-    let mut headers = String::new();
-    while !headers.ends_with("\r\n\r\n") && headers != "\r\n" {
-        reader.read_line(&mut headers).ok().filter(|&n| n > 0)?;
-    }
+    let (first, headers) = wire::read_head(&mut BufReader::new(stream))?;
     let target = first.split(' ').nth(1)?.to_owned();
     Some(Seen { target, headers: headers.to_lowercase() })
 }
 
-/// A client that hangs up first is part of some tests.
-fn give(mut stream: TcpStream, reply: Reply) {
-    let (status, headers, body) = match reply {
-        Reply::Say(status, headers, body) => (status, headers, body),
-        Reply::Wait(duration) => return std::thread::sleep(duration),
-        Reply::HangUp => return,
-        Reply::Flood => {
-            let mut sent = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n{\"servers\":[");
-            while sent.is_ok() {
-                sent = stream.write_all(&[b' '; 65_536]);
-            }
-            return;
-        }
-    };
-    let length = body.len();
-    let _gone = write!(
-        stream,
-        "HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n{headers}Connection: close\r\n\r\n{body}"
-    );
+fn give(stream: TcpStream, reply: Reply) {
+    match reply {
+        Reply::Say(status, headers, body) => wire::respond(stream, status, &headers, &body),
+        Reply::Wait(duration) => std::thread::sleep(duration),
+        Reply::HangUp => {}
+        Reply::Flood => wire::flood(stream, "{\"servers\":["),
+    }
 }

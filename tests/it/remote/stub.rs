@@ -1,13 +1,15 @@
 //! An embeddings API on this machine that says what a test wants.
 
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolscout::embed::{Embedder, StandInEmbedder};
+
+use crate::support::wire;
 
 /// What the stub does with one request.
 #[derive(Clone)]
@@ -88,12 +90,7 @@ impl Stub {
 
 fn read(stream: &TcpStream) -> Option<Seen> {
     let mut reader = BufReader::new(stream);
-    let mut first_line = String::new();
-    reader.read_line(&mut first_line).ok().filter(|&n| n > 0)?;
-    let mut headers = String::new();
-    while !headers.ends_with("\r\n\r\n") && headers != "\r\n" {
-        reader.read_line(&mut headers).ok().filter(|&n| n > 0)?;
-    }
+    let (first_line, headers) = wire::read_head(&mut reader)?;
     let lower = headers.to_lowercase();
     let length = lower.lines().find_map(|line| line.strip_prefix("content-length: "))?;
     let mut body = vec![0; length.parse().unwrap()];
@@ -102,8 +99,7 @@ fn read(stream: &TcpStream) -> Option<Seen> {
     Some(Seen { first_line: first_line.trim().to_owned(), headers, body })
 }
 
-/// A client that hangs up first is part of some tests.
-fn answer(mut stream: TcpStream, request: &Seen, act: Act) {
+fn answer(stream: TcpStream, request: &Seen, act: Act) {
     let (status, header, body) = match act {
         Act::Embed => (200, "", embeddings(request, request.body["dimensions"].as_u64())),
         Act::EmbedIn(dim) => (200, "", embeddings(request, Some(dim))),
@@ -111,20 +107,10 @@ fn answer(mut stream: TcpStream, request: &Seen, act: Act) {
         Act::Numbers(rows) => (200, "", list(&rows)),
         Act::Wait(duration) => return std::thread::sleep(duration),
         Act::HangUp => return,
-        Act::Flood => {
-            let mut sent = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n{\"data\":[");
-            while sent.is_ok() {
-                sent = stream.write_all(&[b' '; 65_536]);
-            }
-            return;
-        }
+        Act::Flood => return wire::flood(stream, "{\"data\":["),
     };
     let header = if header.is_empty() { String::new() } else { format!("{header}\r\n") };
-    let length = body.len();
-    let _gone = write!(
-        stream,
-        "HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n{header}Connection: close\r\n\r\n{body}"
-    );
+    wire::respond(stream, status, &header, &body);
 }
 
 fn embeddings(request: &Seen, dim: Option<u64>) -> String {
