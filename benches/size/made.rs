@@ -38,6 +38,7 @@ pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precisi
         url: None,
         digest: String::new(),
         n_tools: TOOLS_A_SERVER,
+        entry: None,
     };
     let tool = |n: usize| ToolRecord {
         exposed: format!("tool_{n}"),

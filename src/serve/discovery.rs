@@ -13,7 +13,8 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 
 use super::engine::Engine;
-use super::{arguments, result};
+use super::{arguments, calls, result};
+use crate::access::Policy;
 use crate::surface;
 
 /// How long a client may keep `tools/list` (2026-07-28); the list changes only
@@ -29,11 +30,12 @@ const KNOWN_METHODS: [&str; 6] =
 #[derive(Clone)]
 pub(super) struct Discovery {
     engine: Arc<Engine>,
+    policy: Arc<Policy>,
 }
 
 impl Discovery {
-    pub(super) fn new(engine: Arc<Engine>) -> Self {
-        Self { engine }
+    pub(super) fn new(engine: Arc<Engine>, policy: Arc<Policy>) -> Self {
+        Self { engine, policy }
     }
 
     /// Loads model and index behind what the client is doing now.
@@ -42,8 +44,17 @@ impl Discovery {
         tokio::task::spawn_blocking(move || engine.warm_up());
     }
 
+    fn unknown(&self, name: &str) -> ErrorData {
+        let discover = surface::TOOL_NAME;
+        let known = match self.engine.backends() {
+            Some(_) => format!("the tools are `{discover}` and `{}`", surface::CALL_NAME),
+            None => format!("the only tool is `{discover}`"),
+        };
+        ErrorData::invalid_params(format!("unknown tool {name:?}; {known}"), None)
+    }
+
     async fn discover(&self, given: JsonObject) -> Result<CallToolResponse, ErrorData> {
-        let engine = Arc::clone(&self.engine);
+        let (engine, _under_way) = (Arc::clone(&self.engine), self.engine.calls.token());
         let answered = tokio::task::spawn_blocking(move || {
             let (ask, options) = match arguments::read(&given, &engine.defaults) {
                 Ok(read) => read,
@@ -66,7 +77,11 @@ impl ServerHandler for Discovery {
         let capabilities = ServerCapabilities::builder().enable_tools().enable_prompts().build();
         let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("toolscout", env!("CARGO_PKG_VERSION"));
-        info.instructions = Some(self.engine.surface().instructions.clone());
+        let instructions = &self.engine.surface().instructions;
+        info.instructions = Some(match self.engine.backends() {
+            Some(_) => surface::with_calls(instructions),
+            None => instructions.clone(),
+        });
         info
     }
 
@@ -81,7 +96,11 @@ impl ServerHandler for Discovery {
     ) -> Result<ListToolsResult, ErrorData> {
         refuse_cursor(request)?;
         self.warm_up();
-        let mut list = ListToolsResult::with_all_items(vec![tool(&self.engine)?]);
+        let mut tools = vec![tool(&self.engine)?];
+        if self.engine.backends().is_some() {
+            tools.push(read_tool(surface::call_entry())?);
+        }
+        let mut list = ListToolsResult::with_all_items(tools);
         list.ttl_ms = Some(LIST_TTL_MS);
         list.cache_scope = Some(CacheScope::Public);
         Ok(list)
@@ -90,16 +109,16 @@ impl ServerHandler for Discovery {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if request.name != surface::TOOL_NAME {
-            let known = surface::TOOL_NAME;
-            return Err(ErrorData::invalid_params(
-                format!("unknown tool {:?}; the only tool is `{known}`", request.name),
-                None,
-            ));
+        let given = request.arguments.unwrap_or_default();
+        match &*request.name {
+            surface::TOOL_NAME => self.discover(given).await,
+            surface::CALL_NAME if self.engine.backends().is_some() => {
+                calls::call(&self.engine, &self.policy, given, context).await.map(Into::into)
+            }
+            name => Err(self.unknown(name)),
         }
-        self.discover(request.arguments.unwrap_or_default()).await
     }
 
     async fn list_prompts(
@@ -160,6 +179,10 @@ fn tool(engine: &Engine) -> Result<Tool, ErrorData> {
     if let Some(entry) = entry.as_object_mut() {
         entry.insert("outputSchema".to_owned(), surface::output_schema());
     }
+    read_tool(entry)
+}
+
+fn read_tool(entry: Value) -> Result<Tool, ErrorData> {
     serde_json::from_value::<Tool>(entry)
         .map_err(|error| ErrorData::internal_error(error.to_string(), None::<Value>))
 }

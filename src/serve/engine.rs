@@ -1,12 +1,24 @@
 //! The router behind a running server: loaded late, replaced when the index is
-//! rebuilt.
+//! rebuilt. With it what can be called, and the servers to call.
 //!
 //! Blocking; call it from a blocking thread. The first call loads model and
 //! index in parallel, later ones only look at the name of the live generation.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
+use quick_cache::sync::Cache;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::backends::Backends;
+use super::directory::Directory;
+use super::gate::Gate;
+use super::raw::Shelf;
+use super::schema::Schema;
+use crate::catalog::RawJson;
+use crate::catalog::ToolId;
 use crate::embed::Embedder;
 use crate::error::Fault;
 use crate::index::Index;
@@ -33,14 +45,30 @@ pub struct Engine {
     /// The surface of a generation that is not loaded yet.
     seen: RwLock<Option<(String, Arc<Surface>)>>,
     loading: Mutex<()>,
+    backends: Option<Backends>,
+    /// An index that is being built while we already serve.
+    pub gate: Gate,
+    /// Results on their way to clients.
+    pub(super) shelf: Arc<Shelf>,
+    /// The client has left, or the process is to end.
+    pub closing: CancellationToken,
+    /// Calls under way.
+    pub(super) calls: TaskTracker,
 }
 
-struct Live {
+/// Compiled schemas that are kept.
+const CACHED_SCHEMAS: usize = 256;
+
+/// One generation, loaded.
+pub(super) struct Live {
     /// What `CURRENT` said when this was loaded.
     generation: String,
     embedder: Arc<dyn Embedder>,
-    router: Router,
+    pub(super) router: Router,
     surface: Arc<Surface>,
+    /// What can be called.
+    pub(super) directory: Directory,
+    schemas: Cache<ToolId, Arc<Schema>>,
 }
 
 impl Live {
@@ -48,6 +76,16 @@ impl Live {
     fn is_embedded_like(&self, manifest: &Manifest) -> bool {
         *self.embedder.identity() == manifest.embedder
             && self.router.index().manifest().remote == manifest.remote
+    }
+
+    /// The schema of a tool, compiled once; one that is absent allows everything.
+    pub(super) fn schema(&self, tool: ToolId, raw: Option<&RawJson>) -> Arc<Schema> {
+        if let Some(known) = self.schemas.get(&tool) {
+            return known;
+        }
+        let schema = Arc::new(raw.map_or_else(Schema::open, |raw| Schema::new(raw)));
+        self.schemas.insert(tool, Arc::clone(&schema));
+        schema
     }
 }
 
@@ -60,6 +98,12 @@ pub enum EngineError {
     /// The model of the index cannot be loaded.
     #[error("{0:#}")]
     Embedder(anyhow::Error),
+    /// The index that was to be built while we serve is not there.
+    #[error("the index could not be built: {reason}")]
+    Build {
+        /// Of the failure.
+        reason: String,
+    },
     /// The request cannot be answered.
     #[error(transparent)]
     Route(#[from] RouteError),
@@ -71,7 +115,7 @@ impl EngineError {
     pub fn fault(&self) -> Fault {
         match self {
             Self::Index(error) => error.fault(),
-            Self::Embedder(_) => Fault::Environment,
+            Self::Embedder(_) | Self::Build { .. } => Fault::Environment,
             Self::Route(error) => error.fault(),
         }
     }
@@ -88,7 +132,31 @@ impl Engine {
             live: RwLock::default(),
             seen: RwLock::default(),
             loading: Mutex::default(),
+            backends: None,
+            gate: Gate::default(),
+            shelf: Arc::default(),
+            closing: CancellationToken::new(),
+            calls: TaskTracker::new(),
         }
+    }
+
+    /// With servers that can be called.
+    #[must_use]
+    pub fn with_backends(mut self, backends: Backends) -> Self {
+        self.backends = Some(backends);
+        self
+    }
+
+    /// The servers that can be called, if any are configured.
+    #[must_use]
+    pub fn backends(&self) -> Option<&Backends> {
+        self.backends.as_ref()
+    }
+
+    /// Waits for the calls that are under way, so long at most.
+    pub async fn calls_end(&self, limit: Duration) {
+        self.calls.close();
+        drop(tokio::time::timeout(limit, self.calls.wait()).await);
     }
 
     /// Answers with the live index; loads or reloads it first if need be.
@@ -136,11 +204,17 @@ impl Engine {
         }
     }
 
-    fn live(&self) -> Result<Arc<Live>, EngineError> {
+    pub(super) fn live(&self) -> Result<Arc<Live>, EngineError> {
         let generation = match self.generation() {
             Ok(generation) => generation,
             // The folder is gone; what is loaded still answers.
-            Err(error) => return self.loaded().ok_or(error.into()),
+            Err(error) => match self.loaded() {
+                Some(live) => return Ok(live),
+                None if self.gate.wait().map_err(|reason| EngineError::Build { reason })? => {
+                    self.generation()?
+                }
+                None => return Err(error.into()),
+            },
         };
         if let Some(live) = self.known(&generation) {
             return Ok(live);
@@ -174,7 +248,14 @@ impl Engine {
             tracing::error!("{error}; answering from generation {generation}");
         }
         let surface = Arc::new(router.index().surface()?);
-        Ok(Live { generation, embedder, router, surface })
+        let directory = match &self.backends {
+            Some(backends) => {
+                Directory::of(router.index(), backends, before.as_deref().map(|it| &it.directory))?
+            }
+            None => Directory::default(),
+        };
+        let schemas = Cache::new(CACHED_SCHEMAS);
+        Ok(Live { generation, embedder, router, surface, directory, schemas })
     }
 
     /// Verifies the index while the model loads.

@@ -32,6 +32,7 @@ fn index(problem: &Problem, storage: Storage) -> (tempfile::TempDir, Index) {
         url: None,
         digest: String::new(),
         n_tools: 0,
+        entry: None,
     };
     let tool = |n: usize| ToolRecord {
         exposed: n.to_string(),
