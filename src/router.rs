@@ -14,6 +14,7 @@ pub use error::RouteError;
 pub use method::{Method, Stages};
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use quick_cache::sync::Cache;
 
@@ -104,6 +105,8 @@ pub struct Routed {
     pub reply: Reply,
     /// One per request, in order.
     pub explained: Vec<Explained>,
+    /// What of the time went into embedding; none for a repeated request.
+    pub embedding: Duration,
 }
 
 /// How one request was answered.
@@ -148,7 +151,7 @@ impl Router {
     pub fn route(&self, ask: &Ask, options: &Options) -> Result<Routed, RouteError> {
         let key = format!("{ask:?} {options:?}");
         if let Some(known) = self.answered.get(&key) {
-            return Ok(known.as_ref().clone());
+            return Ok(Routed { embedding: Duration::ZERO, ..known.as_ref().clone() });
         }
         let routed = self.answer(ask, options)?;
         if key.len() + size(&routed.reply) <= CACHED_BYTES {
@@ -168,7 +171,8 @@ impl Router {
         let reports = answer::reports(&parsed, &texts, &vectors, &judged, options);
         let start = self.cursor(ask, options)?;
         let reply = reply::page(reports, matches, options.detail, options.max_bytes, start)?;
-        Ok(Routed { reply, explained: explain(texts, rankings, judged, options) })
+        let explained = explain(texts, rankings, judged, options);
+        Ok(Routed { reply, explained, embedding: vectors.took })
     }
 
     /// The index it answers from.

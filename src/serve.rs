@@ -4,6 +4,7 @@
 //! `router`, on blocking threads, so that `initialize` never waits for it.
 
 mod arguments;
+mod auth;
 mod backends;
 mod calls;
 mod directory;
@@ -11,13 +12,18 @@ mod discovery;
 mod engine;
 mod finish;
 mod gate;
+mod http;
+mod metrics;
 mod raw;
+mod report;
 mod result;
 mod schema;
 mod stdio;
 
+pub use auth::Door;
 pub use backends::Backends;
 pub use engine::{Engine, EngineError, Loader};
+pub use http::{HttpSettings, hosts, http};
 
 use std::sync::Arc;
 

@@ -13,8 +13,8 @@ pub struct Policy {
     read_only: bool,
     /// Of these alone; each is a list of patterns, and all must agree.
     allow: Vec<GlobSet>,
-    /// But none of these.
-    deny: GlobSet,
+    /// But none of any of these.
+    deny: Vec<GlobSet>,
 }
 
 /// Why a tool is neither offered nor called.
@@ -45,7 +45,9 @@ impl Policy {
     /// # Errors
     /// Names a pattern that cannot be read.
     pub fn deny(mut self, patterns: &[String]) -> Result<Self, PatternError> {
-        self.deny = compiled(patterns)?;
+        if !patterns.is_empty() {
+            self.deny.push(compiled(patterns)?);
+        }
         Ok(self)
     }
 
@@ -90,7 +92,7 @@ impl Policy {
         annotations: Option<&RawJson>,
     ) -> Result<(), Refusal> {
         let name = format!("{server}/{tool}");
-        if self.deny.is_match(&name) {
+        if self.deny.iter().any(|deny| deny.is_match(&name)) {
             return Err(Refusal::Denied);
         }
         if !self.allow.iter().all(|allow| allow.is_match(&name)) {

@@ -1,5 +1,6 @@
 //! `toolscout serve …`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,6 +17,12 @@ pub struct Serve {
     /// Client configurations whose servers can be called [default: those the index was built from]; without an index it is built from them
     #[arg(long, num_args = 1.., value_name = "FILE")]
     pub config: Vec<PathBuf>,
+    /// Serve streamable HTTP at this address instead of stdio, such as 127.0.0.1:8642
+    #[arg(long, value_name = "ADDR")]
+    pub http: Option<SocketAddr>,
+    /// Who may use HTTP.
+    #[command(flatten)]
+    pub door: DoorArgs,
     /// Which algorithm
     #[arg(long, value_enum, default_value_t = RankingArg::Scout, value_name = "NAME")]
     pub ranking: RankingArg,
@@ -40,6 +47,23 @@ pub struct Serve {
     /// Where the model of the index answers.
     #[command(flatten)]
     pub place: EmbedPlace,
+}
+
+/// Who may use HTTP.
+#[derive(Args, Clone, Debug)]
+pub struct DoorArgs {
+    /// Environment variable with the bearer token that clients must send
+    #[arg(long, value_name = "VAR", requires = "http", conflicts_with = "tenants")]
+    pub token_env: Option<String>,
+    /// TOML file of tenants: hashes of tokens, and the servers each may use
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub tenants: Option<PathBuf>,
+    /// Names of this host that clients may use, beside its address and localhost
+    #[arg(long, num_args = 1.., value_name = "HOST[:PORT]", requires = "http")]
+    pub allow_host: Vec<String>,
+    /// Web pages that may call, beside those of localhost
+    #[arg(long, num_args = 1.., value_name = "ORIGIN", requires = "http")]
+    pub allow_origin: Vec<String>,
 }
 
 /// How servers are called.

@@ -1,5 +1,6 @@
 //! `toolscout serve`: the meta-server.
 
+mod door;
 mod embedders;
 mod keeper;
 mod servers;
@@ -8,11 +9,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use tokio::net::TcpListener;
 
 use self::embedders::Embedders;
 use self::keeper::Keeper;
 use crate::access::Policy;
 use crate::cli::Serve;
+use crate::commands::terminal::remark;
 use crate::config::Config;
 use crate::index::Manifest;
 use crate::router::Options;
@@ -44,8 +47,22 @@ pub(super) fn run(config: &Config, arguments: &Serve) -> anyhow::Result<()> {
     }
     let engine = Arc::new(engine);
     Keeper::start(config, arguments, &engine, &embedders)?;
-    let served =
-        runtime.block_on(until_the_end(&engine, serve::stdio(Arc::clone(&engine), policy)));
+    let serving = Arc::clone(&engine);
+    let served = match arguments.http {
+        None => runtime.block_on(until_the_end(&engine, async move {
+            Ok(serve::stdio(serving, policy).await?)
+        })),
+        Some(address) => {
+            let settings = door::settings(arguments, address, &policy)?;
+            runtime.block_on(until_the_end(&engine, async move {
+                let bound = TcpListener::bind(address).await;
+                let listener = bound.with_context(|| format!("cannot listen at {address}"))?;
+                remark(config, &format!("serving at http://{}/mcp", listener.local_addr()?));
+                serve::http(serving, listener, settings).await;
+                Ok(())
+            }))
+        }
+    };
     // A routing call may still run on a blocking thread; nobody waits for it.
     runtime.shutdown_background();
     served
@@ -60,7 +77,7 @@ fn policy(arguments: &Serve) -> anyhow::Result<Policy> {
 /// have a moment, and all servers end.
 async fn until_the_end(
     engine: &Engine,
-    serving: impl Future<Output = Result<(), serve::ServeError>>,
+    serving: impl Future<Output = anyhow::Result<()>>,
 ) -> anyhow::Result<()> {
     let mut serving = std::pin::pin!(serving);
     let mut served = tokio::select! {
@@ -83,7 +100,7 @@ async fn until_the_end(
         // Answers to the calls that have just ended.
         served = tokio::time::timeout(Duration::from_millis(200), serving).await.ok();
     }
-    Ok(served.unwrap_or(Ok(()))?)
+    served.unwrap_or(Ok(()))
 }
 
 /// Ctrl-C or, on Unix, SIGTERM.

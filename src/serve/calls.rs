@@ -4,6 +4,7 @@
 //! like to a model. The answer itself goes through as it came.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use rmcp::ErrorData;
 use rmcp::RoleServer;
@@ -23,8 +24,10 @@ use super::engine::Engine;
 use super::engine::EngineError;
 use super::finish;
 use super::finish::Era;
+use super::report;
 use super::result;
-use crate::access::Policy;
+use crate::access::Refusal;
+use crate::access::Visitor;
 use crate::catalog::RawJson;
 use crate::surface;
 use crate::upstream::Call;
@@ -37,6 +40,7 @@ const OURS: &str = "io.modelcontextprotocol/";
 
 /// A call that may be sent.
 struct Ready {
+    exposed: String,
     server: String,
     tool: String,
     arguments: RawJson,
@@ -49,7 +53,7 @@ struct Ready {
 /// goes wrong is a result that the model sees.
 pub(super) async fn call(
     engine: &Arc<Engine>,
-    policy: &Arc<Policy>,
+    visitor: Visitor,
     given: JsonObject,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResult, ErrorData> {
@@ -59,10 +63,10 @@ pub(super) async fn call(
         Err(error) => return Ok(result::failure(&error.to_string())),
     };
     let prepared = {
-        let (engine, policy) = (Arc::clone(engine), Arc::clone(policy));
-        tokio::task::spawn_blocking(move || prepare(&engine, &policy, &name, &arguments)).await
+        let (engine, visitor) = (Arc::clone(engine), visitor.clone());
+        tokio::task::spawn_blocking(move || prepare(&engine, &visitor, &name, &arguments)).await
     };
-    let Ready { server, tool, arguments } = match prepared {
+    let Ready { exposed, server, tool, arguments } = match prepared {
         Ok(Ok(ready)) => ready,
         Ok(Err(refusal)) => return Ok(result::failure(&refusal)),
         Err(error) => return Err(ErrorData::internal_error(error.to_string(), None)),
@@ -75,12 +79,14 @@ pub(super) async fn call(
         _ => Era::Handshake,
     };
     let call = Call { tool, arguments, meta: meta(&context) };
-    let cancelled = context.ct.clone();
+    let (cancelled, start) = (context.ct.clone(), Instant::now());
+    report::selected(engine, &visitor, &server, &exposed);
     let answered = tokio::select! {
         answered = with_progress(backends.pool(), &server, call, &context) => answered,
         // Dropped, the call tells the server; the library sends no answer.
         () = cancelled.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
     };
+    report::called(engine, &server, &answered, start.elapsed());
     match answered {
         Ok(Ok(answer)) => match finish::result(&answer, era) {
             Ok(text) => Ok(engine.shelf.keep(&text)),
@@ -98,7 +104,7 @@ pub(super) async fn call(
 /// Finds the tool and checks the arguments; blocking.
 fn prepare(
     engine: &Engine,
-    policy: &Policy,
+    visitor: &Visitor,
     name: &str,
     arguments: &Value,
 ) -> Result<Ready, String> {
@@ -111,13 +117,18 @@ fn prepare(
     };
     let callable = match live.directory.find(name) {
         Found::Tool(callable) => callable,
-        Found::Removed => return Err(format!("`{name}` has been removed from its server")),
-        Found::Unknown => return Err(unknown()),
+        Found::Removed if visitor.policy.allows_all() => {
+            return Err(format!("`{name}` has been removed from its server"));
+        }
+        Found::Removed | Found::Unknown => return Err(unknown()),
     };
     let record = live.router.index().tool(callable.tool).map_err(|error| error.to_string())?;
-    policy
-        .check(&record.server, &record.name, record.annotations.as_ref())
-        .map_err(|refusal| format!("`{name}` is not called: {refusal}"))?;
+    let checked = visitor.policy.check(&record.server, &record.name, record.annotations.as_ref());
+    checked.map_err(|refusal| match refusal {
+        // Whether there is such a tool is nobody's business.
+        Refusal::NotAllowed => unknown(),
+        refusal => format!("`{name}` is not called: {refusal}"),
+    })?;
     if let Some(backends) = engine.backends()
         && let Some(reason) = backends.impossible(&callable.server)
     {
@@ -129,7 +140,8 @@ fn prepare(
         return Err(format!("the arguments do not fit the schema of `{name}`:\n- {list}"));
     }
     let arguments = to_raw_value(arguments).map_err(|error| error.to_string())?;
-    Ok(Ready { server: callable.server.clone(), tool: record.name, arguments })
+    let server = callable.server.clone();
+    Ok(Ready { exposed: record.exposed, server, tool: record.name, arguments })
 }
 
 /// What the server gets of the client's `_meta`.

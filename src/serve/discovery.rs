@@ -1,6 +1,7 @@
 //! The MCP side: what is listed, what is called.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode,
@@ -13,8 +14,9 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 
 use super::engine::Engine;
-use super::{arguments, calls, result};
+use super::{arguments, calls, report, result};
 use crate::access::Policy;
+use crate::access::Visitor;
 use crate::surface;
 
 /// How long a client may keep `tools/list` (2026-07-28); the list changes only
@@ -30,12 +32,25 @@ const KNOWN_METHODS: [&str; 6] =
 #[derive(Clone)]
 pub(super) struct Discovery {
     engine: Arc<Engine>,
-    policy: Arc<Policy>,
+    /// Who asks, where no request says it.
+    visitor: Visitor,
 }
 
 impl Discovery {
+    /// For one client, who may do what `policy` allows.
     pub(super) fn new(engine: Arc<Engine>, policy: Arc<Policy>) -> Self {
-        Self { engine, policy }
+        Self { engine, visitor: Visitor { policy, ..Visitor::default() } }
+    }
+
+    /// For HTTP, where each request says whose it is.
+    pub(super) fn of_visitors(engine: Arc<Engine>) -> Self {
+        Self { engine, visitor: Visitor::default() }
+    }
+
+    fn visitor(&self, context: &RequestContext<RoleServer>) -> Visitor {
+        let parts = context.extensions.get::<hyper::http::request::Parts>();
+        let visitor = parts.and_then(|parts| parts.extensions.get::<Visitor>());
+        visitor.unwrap_or(&self.visitor).clone()
     }
 
     /// Loads model and index behind what the client is doing now.
@@ -53,14 +68,21 @@ impl Discovery {
         ErrorData::invalid_params(format!("unknown tool {name:?}; {known}"), None)
     }
 
-    async fn discover(&self, given: JsonObject) -> Result<CallToolResponse, ErrorData> {
+    async fn find(
+        &self,
+        given: JsonObject,
+        visitor: Visitor,
+    ) -> Result<CallToolResponse, ErrorData> {
         let (engine, _under_way) = (Arc::clone(&self.engine), self.engine.calls.token());
         let answered = tokio::task::spawn_blocking(move || {
             let (ask, options) = match arguments::read(&given, &engine.defaults) {
                 Ok(read) => read,
                 Err(error) => return Ok(result::failure(&error.to_string())),
             };
-            match engine.route(&ask, &options) {
+            let start = Instant::now();
+            let routed = engine.route(&ask, &options);
+            report::discovered(&engine, &visitor, &routed, start.elapsed());
+            match routed {
                 Ok(routed) => Ok(result::success(&routed.reply)),
                 Err(error) => result::from_error(&error),
             }
@@ -96,6 +118,7 @@ impl ServerHandler for Discovery {
     ) -> Result<ListToolsResult, ErrorData> {
         refuse_cursor(request)?;
         self.warm_up();
+        report::listed(&self.engine);
         let mut tools = vec![tool(&self.engine)?];
         if self.engine.backends().is_some() {
             tools.push(read_tool(surface::call_entry())?);
@@ -113,9 +136,10 @@ impl ServerHandler for Discovery {
     ) -> Result<CallToolResponse, ErrorData> {
         let given = request.arguments.unwrap_or_default();
         match &*request.name {
-            surface::TOOL_NAME => self.discover(given).await,
+            surface::TOOL_NAME => self.find(given, self.visitor(&context)).await,
             surface::CALL_NAME if self.engine.backends().is_some() => {
-                calls::call(&self.engine, &self.policy, given, context).await.map(Into::into)
+                let visitor = self.visitor(&context);
+                calls::call(&self.engine, visitor, given, context).await.map(Into::into)
             }
             name => Err(self.unknown(name)),
         }

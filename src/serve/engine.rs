@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 use super::backends::Backends;
 use super::directory::Directory;
 use super::gate::Gate;
+use super::metrics::Metrics;
 use super::raw::Shelf;
 use super::schema::Schema;
 use crate::catalog::RawJson;
@@ -52,9 +53,16 @@ pub struct Engine {
     pub(super) shelf: Arc<Shelf>,
     /// The client has left, or the process is to end.
     pub closing: CancellationToken,
-    /// Calls under way.
+    /// Requests under way.
     pub(super) calls: TaskTracker,
+    /// What is counted.
+    pub(super) metrics: Metrics,
+    /// By visitor and exposed name, the rank at which a tool was last offered.
+    pub(super) offered: Cache<(Arc<str>, String), usize>,
 }
+
+/// Offers that are remembered.
+const OFFERS: usize = 16_384;
 
 /// Compiled schemas that are kept.
 const CACHED_SCHEMAS: usize = 256;
@@ -137,6 +145,8 @@ impl Engine {
             shelf: Arc::default(),
             closing: CancellationToken::new(),
             calls: TaskTracker::new(),
+            metrics: Metrics::default(),
+            offered: Cache::new(OFFERS),
         }
     }
 
@@ -151,6 +161,17 @@ impl Engine {
     #[must_use]
     pub fn backends(&self) -> Option<&Backends> {
         self.backends.as_ref()
+    }
+
+    /// Whether a request would be answered now; if not, why.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub(super) fn is_ready(&self) -> Result<(), String> {
+        if self.gate.is_closed() {
+            return Err("the index is being built".to_owned());
+        }
+        self.live().map(drop).map_err(|error| error.to_string())
     }
 
     /// Waits for the calls that are under way, so long at most.

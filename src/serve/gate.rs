@@ -36,6 +36,11 @@ impl Gate {
         self.set(State::Failed(reason));
     }
 
+    /// Whether something is being built.
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(*self.state.lock().unwrap_or_else(PoisonError::into_inner), State::Building)
+    }
+
     /// Waits for what is being built; false if nothing was.
     pub(super) fn wait(&self) -> Result<bool, String> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
