@@ -13,6 +13,10 @@ pub fn top_k<T>(
     k: usize,
     order: impl Fn(&T, &T) -> Ordering + Copy,
 ) -> Vec<T> {
+    if k == 0 {
+        // An item may cost something.
+        return Vec::new();
+    }
     let mut best = Best::new(k, order);
     for item in items {
         best.offer(item);
@@ -132,5 +136,11 @@ mod tests {
             let rows = scores.iter().copied().zip(0..);
             prop_assert_eq!(top_rows(&scores, k), top_k(rows, k, higher));
         }
+    }
+
+    #[test]
+    fn none_of_many_looks_at_none() {
+        let items = std::iter::repeat_with(|| -> (f32, u32) { panic!("looked at") });
+        assert_eq!(top_k(items.take(3), 0, better), []);
     }
 }
