@@ -2,58 +2,50 @@
 //!
 //! Owns the order of these steps. Must not know formats of sources or files.
 
+mod changes;
 mod digest;
+mod draft;
+mod error;
+mod material;
 mod names;
+mod pins;
+mod plan;
+mod summarize;
 mod texts;
 
+pub use changes::{Changed, Changes, ToolName};
 pub use digest::{digest, tool_text};
+pub use error::BuildError;
+pub use plan::{Plan, is_pinned, recorded_plan};
+pub use summarize::{Summaries, Summarizer};
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::embed::EmbedError;
+use crate::catalog::{Reject, Stale};
 use crate::embed::Embedder;
-use crate::embed::Identity;
-use crate::embed::RemoteModel;
-use crate::error::Fault;
 use crate::index::BuildLock;
-use crate::index::Draft;
-use crate::index::IndexError;
-use crate::index::SourceRecord;
-use crate::index::Storage;
-use crate::index::ToolRecord;
+use crate::index::Withheld;
 use crate::index::Written;
 use crate::index::{self};
-use crate::operation::Operation;
-use crate::sources::Format;
+use crate::sources::Asked;
 use crate::sources::Import;
-use crate::sources::Merged;
-use crate::sources::SourceError;
-use crate::sources::UnknownFormat;
+use crate::sources::LiveEvent;
 use crate::sources::{self};
 use crate::surface;
-
-/// What to build, and where.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// Files, each with its format where the user forced one.
-    pub sources: Vec<(PathBuf, Option<Format>)>,
-    /// The index directory.
-    pub dir: PathBuf,
-    /// Also embed tool descriptions alone, for the paper's ranking.
-    pub paper: bool,
-    /// How the vectors are stored.
-    pub storage: Storage,
-    /// Recorded with the index: where its model answers, if it is not a local one.
-    pub remote: Option<RemoteModel>,
-}
 
 /// What a caller may show while a build runs.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// Another build holds the lock.
     Waiting(&'a Path),
-    /// A source was read.
-    Read(&'a Path, &'a Import),
+    /// Servers of a configuration are asked for their tools.
+    Live(&'a Path, LiveEvent<'a>),
+    /// A source was read; its name as it may be shown.
+    Read(&'a str, &'a Import),
+    /// The source before came from a URL.
+    Asked(&'a str, &'a Asked),
+    /// A language model is asked for summaries, if there is one.
+    Summarizing,
     /// So many of the distinct texts have their vector.
     Embedded {
         /// Done so far.
@@ -69,53 +61,29 @@ pub enum Event<'a> {
 }
 
 /// What came of a build.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// New generation, or the old one because nothing changed.
     pub written: Written,
     /// Distinct texts of the catalogue.
     pub n_texts: usize,
+    /// Against the index that was there before.
+    pub changes: Changes,
+    /// Of a language model, if one was asked.
+    pub summaries: Option<Summaries>,
 }
 
-/// What can go wrong in a build.
-#[derive(Debug, thiserror::Error)]
-pub enum BuildError {
-    /// A source cannot be read.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// The model cannot run.
-    #[error(transparent)]
-    Embed(#[from] EmbedError),
-    /// The index cannot be written.
-    #[error(transparent)]
-    Index(#[from] IndexError),
-    /// The index was built from a format that this version does not know.
-    #[error(transparent)]
-    Format(#[from] UnknownFormat),
-    /// The path could not be recorded, and so not be read again by an update.
-    #[error("the path of source `{path}` is not UTF-8; rename it")]
-    PathNotText {
-        /// With what is unreadable replaced.
-        path: String,
-    },
-    /// No source was named.
-    #[error("no source given; name at least one with `--from FILE`")]
-    NoSource,
-}
-
-impl BuildError {
-    /// Who can mend it.
-    #[must_use]
-    pub fn fault(&self) -> Fault {
-        match self {
-            Self::Source(error) => error.fault(),
-            Self::Embed(error) => error.fault(),
-            Self::Index(error) => error.fault(),
-            Self::Format(error) => error.fault(),
-            Self::PathNotText { .. } => Fault::Environment,
-            Self::NoSource => Fault::Caller,
-        }
-    }
+/// What a build would come to.
+#[derive(Clone, Debug)]
+pub struct Preview {
+    /// Against the index that is there.
+    pub changes: Changes,
+    /// Tools that would be left out because their definition is not the approved one.
+    pub withheld: Vec<Withheld>,
+    /// Servers whose tools are those of an earlier time.
+    pub stale: Vec<Stale>,
+    /// What could not be taken over.
+    pub rejected: Vec<Reject>,
 }
 
 /// Builds the index that `plan` describes and makes it live.
@@ -125,113 +93,35 @@ impl BuildError {
 pub fn build(
     plan: &Plan,
     embedder: &dyn Embedder,
+    summarizer: Option<&Summarizer>,
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<Outcome, BuildError> {
     let lock = BuildLock::acquire(&plan.dir, || on_event(Event::Waiting(&plan.dir)))?;
-    let (merged, sources) = import(plan, on_event)?;
-    let (draft, n_texts) = draft(plan, merged, sources, embedder, on_event)?;
+    let mut material = material::gather(plan, on_event)?;
+    on_event(Event::Summarizing);
+    let summarize = |one: &Summarizer| one.summarize(&mut material.merged.servers);
+    let summaries = summarizer.map(summarize);
+    let changes = std::mem::take(&mut material.changes);
+    let (draft, n_texts) = draft::of(plan, material, embedder, on_event)?;
     on_event(Event::Writing { n_linked: draft.n_linked() });
     let written = index::write(&plan.dir, &lock, &draft, surface::describe)?;
-    Ok(Outcome { written, n_texts })
+    sources::forget_others(&plan.sources, &plan.mirrors());
+    sources::forget_configurations(&plan.sources, &plan.memory());
+    Ok(Outcome { written, n_texts, changes, summaries })
 }
 
-/// The plan that made the index in `dir`, to be run again, and its model.
+/// What a build would change; reads the sources and asks the servers, writes nothing.
 ///
 /// # Errors
-/// Fails when there is no index or its manifest names an unknown format.
-pub fn recorded_plan(dir: &Path) -> Result<(Plan, Identity), BuildError> {
-    let manifest = index::Index::recorded(dir)?;
-    let sources = manifest
-        .sources
-        .iter()
-        .map(|source| {
-            let format = if source.forced { Some(source.format.parse()?) } else { None };
-            Ok((PathBuf::from(&source.path), format))
-        })
-        .collect::<Result<_, BuildError>>()?;
-    let (paper, storage, remote) = (manifest.paper, manifest.storage, manifest.remote);
-    let plan = Plan { sources, dir: dir.to_owned(), paper, storage, remote };
-    Ok((plan, manifest.embedder))
-}
-
-fn import(
-    plan: &Plan,
-    on_event: &mut dyn FnMut(Event<'_>),
-) -> Result<(Merged, Vec<SourceRecord>), BuildError> {
-    if plan.sources.is_empty() {
-        return Err(BuildError::NoSource);
-    }
-    let (mut imports, mut records) = (Vec::new(), Vec::new());
-    for (path, forced) in &plan.sources {
-        if path.to_str().is_none() {
-            return Err(BuildError::PathNotText { path: path.display().to_string() });
-        }
-        let import = sources::read(path, *forced)?;
-        on_event(Event::Read(path, &import));
-        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        records.push(SourceRecord {
-            path: absolute.display().to_string(),
-            format: import.format.to_string(),
-            forced: forced.is_some(),
-            bytes: import.bytes,
-            sha256: import.sha256.clone(),
-        });
-        imports.push((absolute.display().to_string(), import));
-    }
-    Ok((sources::merge(imports), records))
-}
-
-fn draft(
-    plan: &Plan,
-    merged: Merged,
-    sources: Vec<SourceRecord>,
-    embedder: &dyn Embedder,
-    on_event: &mut dyn FnMut(Event<'_>),
-) -> Result<(Draft, usize), BuildError> {
-    let embedded = texts::embed(&merged.servers, plan, embedder, on_event)?;
-    let exposed = names::expose(&merged.servers);
-    let mut warnings = merged.warnings;
-    warnings.extend(embedded.warnings);
-    let tool_server = merged
-        .servers
-        .iter()
-        .zip(0..)
-        .flat_map(|(server, id)| std::iter::repeat_n(id, server.tools.len()))
-        .collect();
-    let mut exposed = exposed.into_iter();
-    let (mut tools, mut words, mut tool_operation) = (Vec::new(), Vec::new(), Vec::new());
-    let servers = merged.servers.iter().map(texts::server_record).collect();
-    for server in merged.servers {
-        for tool in server.tools {
-            tool_operation.push(Operation::of_tool(&tool.name, &tool.description).to_bits());
-            words.push(format!("{} {}", server.name, tool_text(&tool)));
-            tools.push(ToolRecord {
-                exposed: exposed.next().unwrap_or_default(),
-                server: server.name.clone(),
-                name: tool.name,
-                title: tool.title,
-                description: tool.description,
-                input_schema: tool.input_schema,
-                output_schema: tool.output_schema,
-                annotations: tool.annotations,
-            });
-        }
-    }
-    let draft = Draft {
-        servers,
-        tools,
-        tool_server,
-        tool_operation,
-        words,
-        matrices: embedded.matrices,
-        storage: plan.storage,
-        absent: embedded.absent,
-        embedder: embedder.identity().clone(),
-        remote: plan.remote.clone(),
-        runtime: embedder.runtime().to_owned(),
-        sources,
-        rejected: merged.rejected,
-        warnings,
-    };
-    Ok((draft, embedded.n_texts))
+/// As a build, without embedding and writing.
+pub fn preview(plan: &Plan, on_event: &mut dyn FnMut(Event<'_>)) -> Result<Preview, BuildError> {
+    let mut plan = plan.clone();
+    (plan.fetching.keep, plan.live.keep) = (false, false);
+    let material = material::gather(&plan, on_event)?;
+    Ok(Preview {
+        changes: material.changes,
+        withheld: material.withheld,
+        stale: material.merged.stale,
+        rejected: material.merged.rejected,
+    })
 }

@@ -106,6 +106,17 @@ pub struct Reject {
     pub reason: String,
 }
 
+/// A server whose tools are those of an earlier time, because it gave no list since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stale {
+    /// Its name.
+    pub server: String,
+    /// Why it gave no list, the first time.
+    pub reason: String,
+    /// When that was: RFC 3339, UTC, whole seconds.
+    pub since: String,
+}
+
 /// Keys of a JSON object in order; empty for anything else.
 #[must_use]
 pub fn object_keys(json: &str) -> Vec<String> {

@@ -1,5 +1,9 @@
 //! The command line: names, flags, help. Nothing happens here.
 
+mod index;
+
+pub use index::{Again, Build, EmbedPlace, IndexCommand, LiveArgs, Patience};
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -85,6 +89,9 @@ pub enum Command {
     /// Measure tool selection offline, on public sets or your own requests
     #[command(subcommand)]
     Eval(Eval),
+    /// Started by toolscout beside itself: ends its servers when it is killed
+    #[command(hide = true)]
+    Guard,
 }
 
 /// `toolscout models …`
@@ -105,78 +112,6 @@ pub enum Models {
         /// Model name [default: bge-small-en-v1.5]
         name: Option<String>,
     },
-}
-
-/// `toolscout index …`
-#[derive(Debug, Subcommand)]
-pub enum IndexCommand {
-    /// Build an index from catalogues, dumps and tool lists
-    Build(Build),
-    /// Build again from the recorded sources; only changed texts are embedded
-    Update {
-        /// Index directory [default: --index]
-        dir: Option<PathBuf>,
-        /// Where the model of the index answers.
-        #[command(flatten)]
-        place: EmbedPlace,
-    },
-    /// Counts, model, sources, sizes, rejects
-    Inspect {
-        /// Index directory [default: --index]
-        dir: Option<PathBuf>,
-    },
-    /// Read every byte again and compare checksums
-    Verify {
-        /// Index directory [default: --index]
-        dir: Option<PathBuf>,
-    },
-}
-
-/// `toolscout index build …`
-#[derive(Args, Debug)]
-pub struct Build {
-    /// Source files or folders; several make one index
-    #[arg(long, required = true, num_args = 1.., value_name = "SRC")]
-    pub from: Vec<PathBuf>,
-    /// Where to [default: --index]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Embedding model: a local one, or the name it has at --embed-url
-    #[arg(long, value_name = "NAME")]
-    pub model: Option<String>,
-    /// Base URL of an OpenAI-compatible API that embeds, such as `https://api.openai.com/v1`
-    #[arg(long, value_name = "URL", requires = "model")]
-    pub embed_url: Option<String>,
-    /// Length of the vectors to ask that API for [default: the model's own]
-    #[arg(long, value_name = "N", requires = "embed_url", value_parser = clap::value_parser!(u16).range(1..))]
-    pub dimensions: Option<u16>,
-    /// Environment variable with its key [default: `OPENAI_API_KEY`; none on this machine]
-    #[arg(long, value_name = "VAR", requires = "embed_url")]
-    pub embed_key_env: Option<String>,
-    /// Format of the sources instead of recognising it
-    #[arg(long, value_name = "NAME", value_parser = ["catalog", "docker", "livemcpbench", "mcp-zero", "registry", "toolhive", "tools-list", "toucan"])]
-    pub format: Option<String>,
-    /// Also embed tool descriptions alone, which `--ranking mcp-zero` needs
-    #[arg(long)]
-    pub paper: bool,
-    /// How the vectors are stored: f16 takes half the bytes of f32, int8 a quarter
-    #[arg(long, value_enum, default_value_t = PrecisionArg::F32, value_name = "NAME")]
-    pub precision: PrecisionArg,
-    /// Search a graph of neighbours instead of every row where there are more tool texts, or server texts (three a server), than this [default: 20000]
-    #[arg(long, value_name = "N")]
-    pub ann_above: Option<usize>,
-}
-
-/// Where the remote model of an index answers now; an index with a local
-/// model has no use for it.
-#[derive(Args, Clone, Debug)]
-pub struct EmbedPlace {
-    /// Base URL at which the remote model of the index answers [default: as recorded]
-    #[arg(long, env = "TOOLSCOUT_EMBED_URL", value_name = "URL", hide_env_values = true)]
-    pub embed_url: Option<String>,
-    /// Environment variable with its key [default: as recorded, on the recorded host]
-    #[arg(long, value_name = "VAR")]
-    pub embed_key_env: Option<String>,
 }
 
 /// `toolscout sources …`

@@ -3,17 +3,21 @@
 //! Owns everything that is printed. Data goes to stdout, progress and remarks
 //! to stderr.
 
+mod changes;
 mod demo;
 mod embedder;
 mod eval;
 mod index;
+mod live;
 mod models;
 mod progress;
 mod route;
 mod serve;
 mod sources;
+mod summaries;
 mod terminal;
 mod trust;
+mod watcher;
 
 use crate::cli::Cli;
 use crate::cli::Command;
@@ -21,6 +25,7 @@ use crate::cli::PrecisionArg;
 use crate::cli::RankingArg;
 use crate::config::Config;
 use crate::router::Method;
+use crate::upstream;
 use crate::vectors::Precision;
 
 /// How a command ended well.
@@ -46,6 +51,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Route(arguments) => return route::run(&config, &arguments),
         Command::Serve(arguments) => serve::run(&config, &arguments)?,
         Command::Eval(command) => eval::run(&config, &command)?,
+        Command::Guard => upstream::keep_watch(std::io::stdin().lock()),
     }
     Ok(Outcome::Done)
 }

@@ -63,6 +63,14 @@ pub fn is_set(variable: &str) -> bool {
     given.is_some()
 }
 
+/// The environment as it is now; variables that are no text are left out.
+#[must_use]
+pub fn environment() -> Vec<(String, String)> {
+    let all = std::env::vars_os();
+    all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
 /// Where programs keep their settings on this machine.
 #[derive(Clone, Debug)]
 pub struct UserFolders {

@@ -11,7 +11,7 @@ mod stand_in;
 
 pub use cache::CachedEmbedder;
 pub use onnx::OnnxEmbedder;
-pub use remote::{KeyState, Limits, RemoteEmbedder, RemoteError, RemoteModel};
+pub use remote::{KeyState, Limits, RemoteEmbedder, RemoteError, RemoteModel, RemoteWriter};
 pub use stand_in::StandInEmbedder;
 
 use std::path::PathBuf;

@@ -4,6 +4,7 @@
 //! can be read by any process while another rebuilds it. Must not know how
 //! texts are made or ranked.
 
+mod archive;
 mod calibration;
 mod check;
 mod format;
@@ -15,9 +16,10 @@ mod read;
 mod tensor;
 mod write;
 
+pub use archive::{ArchiveError, Exported, export, import};
 pub use format::{
-    Absent, Counts, FORMAT_VERSION, FileRecord, Manifest, Matrix, ServerRecord, SourceRecord,
-    Storage, Surface, SurfaceTokens, ToolRecord,
+    Absent, Counts, FORMAT_VERSION, FileRecord, LIVE, MIRRORS, Manifest, Matrix, Pins,
+    ServerRecord, SourceRecord, Storage, Surface, SurfaceTokens, ToolRecord, Withheld,
 };
 pub use lexical::Lexical;
 pub use lock::BuildLock;
@@ -194,10 +196,14 @@ mod tests {
             ]),
             embedder: Identity { dim: 2, ..StandInEmbedder::default().identity().clone() },
             remote: None,
+            summarizer: None,
             runtime: "any".to_owned(),
             sources: Vec::new(),
             rejected: Vec::new(),
             warnings: Vec::new(),
+            stale: Vec::new(),
+            pins: None,
+            withheld: Vec::new(),
         }
     }
 

@@ -7,6 +7,7 @@ use toolscout::cli::Cli;
 use toolscout::commands::{self, Outcome};
 use toolscout::embed::RemoteError;
 use toolscout::error::Fault;
+use toolscout::fetch::FetchError;
 use toolscout::router::RouteError;
 use toolscout::telemetry;
 
@@ -42,6 +43,9 @@ fn survive_file_size_limit() {
 /// A request or a flag that cannot be understood is bad usage; all else has failed.
 fn exit_code(error: &anyhow::Error) -> u8 {
     if error.downcast_ref().map(RemoteError::fault) == Some(Fault::Caller) {
+        return BAD_USAGE;
+    }
+    if error.downcast_ref().map(FetchError::fault) == Some(Fault::Caller) {
         return BAD_USAGE;
     }
     match error.downcast_ref::<RouteError>() {

@@ -1,4 +1,4 @@
-//! Files that list MCP servers and their tools, read into the nouns.
+//! Files and URLs that list MCP servers and their tools, read into the nouns.
 //!
 //! Owns recognising a format, and what is kept, rejected or warned of on the
 //! way. One odd record never costs its neighbours, and nothing is dropped
@@ -15,15 +15,18 @@ mod fields;
 mod findings;
 mod folder;
 mod format;
+mod live;
 mod livemcpbench;
 mod mcp_zero;
 mod merge;
+mod mirror;
 mod parameter;
 mod publisher;
 mod reader;
 mod records;
 mod registry;
 mod shape;
+mod source;
 mod tally;
 mod text;
 mod toolhive;
@@ -36,6 +39,8 @@ use std::path::PathBuf;
 
 use crate::catalog::Reject;
 use crate::catalog::Server;
+use crate::catalog::Stale;
+use crate::sources::client_config::ClientConfig;
 use crate::sources::fields::Fields;
 use crate::sources::fields::Kind;
 use crate::sources::findings::Findings;
@@ -50,8 +55,21 @@ pub use crate::sources::error::SourceError;
 pub use crate::sources::export::export;
 pub use crate::sources::format::Format;
 pub use crate::sources::format::UnknownFormat;
+pub use crate::sources::live::Environment;
+pub use crate::sources::live::Live;
+pub use crate::sources::live::LiveEvent;
+pub use crate::sources::live::forget_configurations;
+pub use crate::sources::live::learn;
 pub use crate::sources::merge::Merged;
 pub use crate::sources::merge::merge;
+pub use crate::sources::mirror::Asked;
+pub use crate::sources::mirror::Fetching;
+pub use crate::sources::mirror::MirrorError;
+pub use crate::sources::mirror::Refresh;
+pub use crate::sources::source::Place;
+pub use crate::sources::source::Source;
+pub use crate::sources::source::forget_others;
+pub use crate::sources::source::read_source;
 pub use crate::sources::text::EncodingError;
 pub use crate::sources::text::Utf16;
 pub use crate::sources::yaml::YamlError;
@@ -68,11 +86,68 @@ pub struct Import {
     /// What was taken over otherwise than it was written; each names its
     /// server and tool, but not the source.
     pub warnings: Vec<String>,
+    /// Servers whose tools are those of an earlier time.
+    pub stale: Vec<Stale>,
     /// Size of the file in bytes, or of all files of a folder.
     pub bytes: u64,
     /// SHA-256 of the file, or of all files of a folder one after another, in
     /// lower-case hexadecimal digits.
     pub sha256: String,
+}
+
+/// What a path leads to.
+#[derive(Debug)]
+pub enum Opened {
+    /// Servers and their tools.
+    Import(Import),
+    /// Servers that have to be asked for their tools.
+    Configuration(Configuration),
+}
+
+/// The configuration of an MCP client, as it was when it was read.
+#[derive(Debug)]
+pub struct Configuration {
+    /// Its servers.
+    pub config: ClientConfig,
+    bytes: u64,
+    sha256: String,
+}
+
+/// Reads whatever is there; see [`read`].
+///
+/// A file that holds no tools, but servers as the configuration of a client
+/// has them, is such a configuration.
+///
+/// # Errors
+/// When nothing of it can be taken over; see [`SourceError`].
+pub fn open(path: &Path, forced: Option<Format>) -> Result<Opened, SourceError> {
+    let error = match forced {
+        Some(Format::ClientConfig) => return configuration(path).map(Opened::Configuration),
+        _ => match read(path, forced) {
+            Ok(import) => return Ok(Opened::Import(import)),
+            Err(error) => error,
+        },
+    };
+    match (&error, configuration(path)) {
+        // JSON of another shape, JSON with comments, TOML, YAML; or one entry of a file.
+        (
+            SourceError::UnknownShape { .. }
+            | SourceError::NotJson { .. }
+            | SourceError::NotYaml { .. },
+            Ok(found),
+        ) if forced.is_none() && !found.config.servers.is_empty() => {
+            Ok(Opened::Configuration(found))
+        }
+        _ => Err(error),
+    }
+}
+
+fn configuration(path: &Path) -> Result<Configuration, SourceError> {
+    let mut reader = Reader::default();
+    let text = reader.text(path)?;
+    let config = client_config::parse(path, &text)?;
+    let (bytes, sha256) = reader.finish();
+    Ok(Configuration { config, bytes, sha256 })
 }
 
 /// Reads a file or a folder, in the format its content shows or the forced one.
@@ -107,13 +182,17 @@ pub fn parse(
 }
 
 fn finish(format: Format, found: Findings, reader: Reader) -> Import {
+    let (bytes, sha256) = reader.finish();
+    finished(format, found, bytes, sha256)
+}
+
+fn finished(format: Format, found: Findings, bytes: u64, sha256: String) -> Import {
     let Findings { servers, rejected, mut warnings, tally, .. } = found;
     warnings.extend(tally.into_lines());
     if servers.is_empty() && rejected.is_empty() {
         warnings.push("it lists no server".to_owned());
     }
-    let (bytes, sha256) = reader.finish();
-    Import { format, servers, rejected, warnings, bytes, sha256 }
+    Import { format, servers, rejected, warnings, stale: Vec::new(), bytes, sha256 }
 }
 
 fn read_part(

@@ -64,10 +64,14 @@ pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precisi
         absent: BTreeMap::new(),
         embedder: manifest.embedder.clone(),
         remote: None,
+        summarizer: None,
         runtime: manifest.runtime.clone(),
         sources: Vec::new(),
         rejected: Vec::new(),
         warnings: Vec::new(),
+        stale: Vec::new(),
+        pins: None,
+        withheld: Vec::new(),
     };
     println!("\nmade {n_servers} servers and {n_tools} tools in {:.1?}", start.elapsed());
     memory("with the draft");

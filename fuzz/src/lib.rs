@@ -5,6 +5,7 @@ use std::path::Path;
 use toolscout::build::{self, Plan};
 use toolscout::embed::{BadVector, EmbedError, Embedder, Identity, UnitVector};
 use toolscout::index::Storage;
+use toolscout::sources::{Fetching, Live, Source};
 use toolscout::vectors::Precision;
 
 const DIM: usize = 4;
@@ -62,11 +63,16 @@ pub fn build(dir: &Path, precision: Precision) {
     std::fs::write(&source, CATALOG).unwrap();
     let graphs_above = if precision == Precision::Int8 { 0 } else { 100 };
     let plan = Plan {
-        sources: vec![(source, None)],
+        sources: vec![Source::of_path(source)],
+        fetching: Fetching::default(),
         dir: dir.join("index"),
         paper: true,
         storage: Storage { precision, graphs_above },
         remote: None,
+        summarizer: None,
+        live: Live::default(),
+        pin: false,
+        approve: Vec::new(),
     };
-    build::build(&plan, &Tiny::default(), &mut |_| ()).unwrap();
+    build::build(&plan, &Tiny::default(), None, &mut |_| ()).unwrap();
 }

@@ -16,6 +16,9 @@ use crate::reply::Detail;
 use crate::router::Ask;
 use crate::router::Options;
 use crate::router::Router;
+use crate::sources::Fetching;
+use crate::sources::Live;
+use crate::sources::Source;
 use crate::surface::thousands;
 use crate::tokens;
 
@@ -31,13 +34,18 @@ const REQUESTS: [&str; 3] = [
 pub(super) fn run(config: &Config) -> anyhow::Result<()> {
     let model = model_room::find(model_room::default_model())?;
     models::pull(config, &ModelStore::new(&config.models), model, None)?;
-    let sources = vec![(sample(config)?, None)];
+    let sources = vec![Source::of_path(sample(config)?)];
     let plan = Plan {
         sources,
+        fetching: Fetching::default(),
         dir: config.sample_index.clone(),
         paper: true,
         storage: Storage::default(),
         remote: None,
+        summarizer: None,
+        live: Live::default(),
+        pin: false,
+        approve: Vec::new(),
     };
     let choice = Choice::local(&model.name);
     index::build(config, &plan, &choice)?;

@@ -1,27 +1,35 @@
-//! `toolscout index build | update | inspect | verify`.
+//! `toolscout index build | update | inspect | verify | watch | export | import`.
+
+mod share;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::embedder::Choice;
 use super::terminal::{print, print_json, remark, rendered, size, table};
 use super::trust;
-use super::{embedder, progress};
-use crate::build::Event;
+use super::watcher::Watcher;
+use super::{changes, embedder, live, summaries};
 use crate::build::Plan;
 use crate::build::{self};
+use crate::cli::Again;
 use crate::cli::Build;
 use crate::cli::IndexCommand;
 use crate::config::Config;
+use crate::embed::Identity;
 use crate::embed::RemoteModel;
+use crate::fetch::PrivateHosts;
 use crate::index::Index;
 use crate::index::Neighbors;
 use crate::index::Storage;
 use crate::index::Written;
 use crate::models;
+use crate::sources::Fetching;
+use crate::sources::Place;
+use crate::sources::Source;
 use crate::surface::counted;
 use crate::surface::thousands;
 use crate::vectors::Precision;
@@ -44,28 +52,74 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
             };
             build_and_report(config, &plan, &choice)
         }
-        IndexCommand::Update { dir, place } => {
-            let (plan, model) = build::recorded_plan(&at(dir))?;
-            let choice = Choice::recorded(config, &model, plan.remote.as_ref(), &place)?;
-            build_and_report(config, &plan, &choice)
+        IndexCommand::Update { dir, dry_run, pin, unpin, again } => {
+            let (mut plan, model) = recorded(&at(dir), &again)?;
+            plan.pin = (plan.pin || pin) && !unpin;
+            match dry_run {
+                true => changes::preview(config, &plan),
+                false => update(config, &plan, &model, &again),
+            }
         }
+        IndexCommand::Approve { names, again } => {
+            let (mut plan, model) = recorded(&config.index, &again)?;
+            (plan.pin, plan.approve) = (true, names);
+            update(config, &plan, &model, &again)
+        }
+        IndexCommand::Watch { dir, every, mut again } => {
+            let (settings, dir) = (config.clone(), at(dir));
+            // A server that answered in the middle of a run is due at a later one, not after it.
+            again.live.refresh_after = again.live.refresh_after.saturating_sub(every / 2);
+            watch::run(every, move || {
+                let (plan, model) = recorded(&dir, &again)?;
+                update(&settings, &plan, &model, &again)
+            })
+        }
+        IndexCommand::Export { dir, out } => share::export(config, &at(dir), &out),
+        IndexCommand::Import { file, out } => share::import(config, &file, &at(out)),
         IndexCommand::Inspect { dir } => inspect(config, &Index::open(&at(dir))?),
         IndexCommand::Verify { dir } => verify(config, &at(dir)),
     }
 }
 
+/// The plan that made an index, to be run with these flags, and its model.
+fn recorded(dir: &Path, again: &Again) -> anyhow::Result<(Plan, Identity)> {
+    let (mut plan, model) = build::recorded_plan(dir)?;
+    plan.fetching.timeout = again.patience.timeout();
+    plan.live = live::settings(&again.live);
+    Ok((plan, model))
+}
+
+fn update(config: &Config, plan: &Plan, model: &Identity, again: &Again) -> anyhow::Result<()> {
+    let choice = Choice::recorded(config, model, plan.remote.as_ref(), &again.place)?;
+    build_and_report(config, plan, &choice)
+}
+
 fn plan(config: &Config, arguments: Build) -> anyhow::Result<Plan> {
     let format = arguments.format.as_deref().map(str::parse).transpose()?;
     let remote = remote(&arguments)?;
+    let summarizer = summaries::model(config, &arguments)?;
+    let private = match arguments.allow_private {
+        true => PrivateHosts::Allowed,
+        false => PrivateHosts::Refused,
+    };
+    let source = |path: &PathBuf| -> anyhow::Result<Source> {
+        Ok(Source { place: Place::parse(path)?, format, private })
+    };
+    let dir = arguments.out.unwrap_or_else(|| config.index.clone());
     Ok(Plan {
-        sources: arguments.from.into_iter().map(|path| (path, format)).collect(),
-        dir: arguments.out.unwrap_or_else(|| config.index.clone()),
+        sources: arguments.from.iter().map(source).collect::<Result<_, _>>()?,
+        fetching: Fetching { timeout: arguments.patience.timeout(), ..Fetching::default() },
+        pin: arguments.pin || build::is_pinned(&dir),
+        dir,
         paper: arguments.paper,
         storage: Storage {
             precision: arguments.precision.into(),
             graphs_above: arguments.ann_above.unwrap_or(Storage::default().graphs_above),
         },
         remote,
+        summarizer,
+        live: live::settings(&arguments.live),
+        approve: Vec::new(),
     })
 }
 
@@ -87,31 +141,10 @@ pub(super) fn build(
     choice: &Choice,
 ) -> anyhow::Result<build::Outcome> {
     let embedder = embedder::load(config, choice)?;
-    let mut bar: Option<ProgressBar> = None;
-    let outcome = build::build(plan, embedder.as_ref(), &mut |event| match event {
-        Event::Waiting(dir) => {
-            remark(config, &format!("another build of `{}` runs, waiting for it", dir.display()))
-        }
-        Event::Read(path, import) => {
-            let n_tools: usize = import.servers.iter().map(|server| server.tools.len()).sum();
-            let (path, format) = (path.display(), import.format);
-            let servers = counted(import.servers.len(), "server");
-            remark(config, &format!("{path}: {format}, {servers}, {}", counted(n_tools, "tool")));
-        }
-        Event::Embedded { done, total } => {
-            let bar =
-                bar.get_or_insert_with(|| progress::counting(config, "embedding", total as u64));
-            bar.set_position(done as u64);
-        }
-        Event::Writing { n_linked } => {
-            if let Some(bar) = &bar {
-                bar.finish_and_clear();
-            }
-            if n_linked > 0 {
-                let n = thousands(n_linked);
-                remark(config, &format!("linking {n} vectors to their neighbours, if any changed"));
-            }
-        }
+    let writer = summaries::writer(config, plan)?;
+    let mut watcher = Watcher::new(config, plan);
+    let outcome = build::build(plan, embedder.as_ref(), writer.as_ref(), &mut |event| {
+        watcher.show(event);
     })?;
     Ok(outcome)
 }
@@ -139,6 +172,8 @@ fn build_and_report(config: &Config, plan: &Plan, choice: &Choice) -> anyhow::Re
         start.elapsed().as_secs_f64(),
         plan.dir.display(),
     ))?;
+    changes::show(config, &outcome.changes, &manifest.withheld);
+    summaries::show(config, outcome.summaries.as_ref());
     show_findings(config, &index);
     Ok(())
 }
@@ -167,6 +202,10 @@ fn summary(index: &Index) -> serde_json::Value {
         "tools": manifest.counts.tools,
         "rejected": manifest.rejected,
         "warnings": manifest.warnings,
+        "stale": manifest.stale,
+        "summarizer": manifest.summarizer,
+        "pinned": manifest.pins.is_some(),
+        "withheld": manifest.withheld,
         "embedder": manifest.embedder,
         "remote": manifest.remote,
         "runtime": manifest.runtime,
@@ -200,6 +239,15 @@ fn inspect(config: &Config, index: &Index) -> anyhow::Result<()> {
         ("all schemas", format!("{} tokens", thousands(surface.tokens.all_schemas))),
         ("rejected", manifest.rejected.len().to_string()),
         ("warnings", manifest.warnings.len().to_string()),
+        ("stale servers", manifest.stale.len().to_string()),
+        (
+            "withheld tools",
+            if manifest.pins.is_some() {
+                manifest.withheld.len().to_string()
+            } else {
+                "not pinned".to_owned()
+            },
+        ),
     ];
     for (name, value) in facts {
         rows.add_row([name.to_owned(), value]);
@@ -210,12 +258,17 @@ fn inspect(config: &Config, index: &Index) -> anyhow::Result<()> {
     for source in &manifest.sources {
         rows.add_row([
             "source".to_owned(),
-            format!("{} ({}, {})", source.path, source.format, size(source.bytes)),
+            format!("{} ({}, {})", shown(&source.path), source.format, size(source.bytes)),
         ]);
     }
     print(&rendered(&rows))?;
     show_findings(config, index);
     Ok(())
+}
+
+/// A recorded place without the query of a URL, which may be secret.
+fn shown(path: &str) -> String {
+    Place::parse(Path::new(path)).map_or_else(|_| path.to_owned(), |place| place.shown())
 }
 
 fn stored_as(index: &Index) -> String {

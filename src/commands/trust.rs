@@ -41,6 +41,18 @@ pub(super) fn require(
     );
 }
 
+/// The same for the model that summarises, which is named anew by a build alone.
+pub(super) fn require_summarizer(config: &Config, remote: &RemoteModel) -> anyhow::Result<()> {
+    let Some(line) = line(remote) else { return Ok(()) };
+    if known(config)?.contains(&line) {
+        return Ok(());
+    }
+    let (url, variable) = (&remote.base_url, remote.key_env.as_deref().unwrap_or_default());
+    bail!(
+        "the index asks to send the key in `{variable}` to `{url}` for summaries, and no index was built from there on this machine; if you trust it, build it again with `--summarize {url}`"
+    );
+}
+
 /// `None` for a place that needs no key.
 fn line(remote: &RemoteModel) -> Option<String> {
     Some(format!("{} {}", remote.key_env.as_deref()?, remote.base_url))

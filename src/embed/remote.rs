@@ -6,12 +6,15 @@
 
 mod address;
 mod answer;
+mod chat;
 mod error;
 mod exchange;
 mod key;
+mod wire;
 
+pub use chat::RemoteWriter;
 pub use error::{KeyState, RemoteError};
-pub use exchange::Limits;
+pub use wire::Limits;
 
 use std::time::Instant;
 

@@ -17,6 +17,9 @@ use crate::index::Index;
 use crate::index::Storage;
 use crate::router::Router;
 use crate::sources;
+use crate::sources::Fetching;
+use crate::sources::Live;
+use crate::sources::Source;
 
 /// An index in a folder that goes with it.
 pub(super) struct Bench {
@@ -43,13 +46,18 @@ impl Bench {
         })?;
         fs_err::write(&catalog, text).map_err(write)?;
         let plan = Plan {
-            sources: vec![(catalog, None)],
+            sources: vec![Source::of_path(catalog)],
+            fetching: Fetching::default(),
             dir: dir.path().join("index"),
             paper: true,
             storage: Storage::default(),
             remote: None,
+            summarizer: None,
+            live: Live::default(),
+            pin: false,
+            approve: Vec::new(),
         };
-        build::build(&plan, embedder.as_ref(), &mut |event| {
+        build::build(&plan, embedder.as_ref(), None, &mut |event| {
             if let build::Event::Embedded { done, total } = event {
                 on_embedded(done, total);
             }

@@ -8,7 +8,7 @@ use super::{Index, IndexError};
 use crate::confidence::Calibration;
 use crate::embed::Identity;
 
-const FILE: &str = "confidence.toml";
+pub(super) const FILE: &str = "confidence.toml";
 
 /// The file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -49,14 +49,32 @@ impl Index {
         model: &Identity,
         confidence: Calibration,
     ) -> Result<(), IndexError> {
-        let path = dir.join(FILE);
-        let text = text(model, confidence);
-        let failed =
-            |source| IndexError::Write { path: path.clone(), bytes: text.len() as u64, source };
-        let mut file = tempfile::NamedTempFile::new_in(dir).map_err(failed)?;
-        std::io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)?;
-        file.persist(&path).map_err(|error| failed(error.error))?;
-        Ok(())
+        replace(dir, &text(model, confidence))
+    }
+}
+
+/// Puts `text` in place of the calibration of `dir`.
+pub(super) fn replace(dir: &Path, text: &str) -> Result<(), IndexError> {
+    let path = dir.join(FILE);
+    let failed =
+        |source| IndexError::Write { path: path.clone(), bytes: text.len() as u64, source };
+    let mut file = tempfile::NamedTempFile::new_in(dir).map_err(failed)?;
+    std::io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)?;
+    file.persist(&path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// The text of the calibration in `dir`, if there is one and it can be read.
+pub(super) fn read_checked(dir: &Path) -> Result<Option<String>, IndexError> {
+    let path = dir.join(FILE);
+    let text = match fs_err::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(IndexError::Read { path, source }),
+    };
+    match toml::from_str::<Stored>(&text) {
+        Ok(_) => Ok(Some(text)),
+        Err(error) => Err(IndexError::Damaged { path, what: error.to_string() }),
     }
 }
 

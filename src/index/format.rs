@@ -3,6 +3,7 @@
 //! ```text
 //! CURRENT              "gen-3": the live generation, replaced by rename
 //! lock                 held while a build runs
+//! mirror/              what sources behind URLs gave, for `index update`
 //! gen-3/manifest.json  what it was built from and with; sha256 of the others
 //! gen-3/manifest.sha256
 //! gen-3/vectors.safetensors   matrices (unit rows) and id tables
@@ -17,13 +18,19 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Neighbors;
-use crate::catalog::{RawJson, Reject};
+use crate::catalog::{RawJson, Reject, Stale};
 use crate::embed::Identity;
 use crate::embed::RemoteModel;
 use crate::vectors::Precision;
 
 /// Raised whenever a reader of the older version would misread.
 pub const FORMAT_VERSION: u32 = 3;
+
+/// Folder of an index directory for what its sources behind URLs gave.
+pub const MIRRORS: &str = "mirror";
+
+/// Folder of an index directory for what servers answered.
+pub const LIVE: &str = "live";
 
 pub(super) const CURRENT: &str = "CURRENT";
 pub(super) const LOCK: &str = "lock";
@@ -128,6 +135,9 @@ pub struct Manifest {
     /// Where the model answers, if it is not a local one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote: Option<RemoteModel>,
+    /// The language model that summarised the servers, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summarizer: Option<RemoteModel>,
     /// Runtime version and architecture; another one only warns.
     pub runtime: String,
     /// How the vectors are stored.
@@ -142,6 +152,15 @@ pub struct Manifest {
     pub rejected: Vec<Reject>,
     /// What was taken over, but is not as it should be.
     pub warnings: Vec<String>,
+    /// Servers that gave no list of tools, and whose earlier one stays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stale: Vec<Stale>,
+    /// The approved definitions, where others are withheld (`--pin`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pins: Option<Pins>,
+    /// Tools that are left out because their definition is not the approved one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<Withheld>,
     /// Rows without a vector, by matrix.
     pub absent: BTreeMap<String, Absent>,
     /// Every other file of the generation.
@@ -176,17 +195,54 @@ pub struct Absent {
 /// One source file as it was when read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceRecord {
-    /// Absolute path.
+    /// Absolute path, or URL.
     pub path: String,
     /// `catalog`, `mcp-zero` …
     pub format: String,
     /// Whether the format was given by `--format` rather than recognised.
     pub forced: bool,
+    /// Whether redirects of a URL may lead into private networks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_private: bool,
+    /// Recorded on another machine and imported: its path is not read here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
     /// Size.
     pub bytes: u64,
     /// Checksum.
     pub sha256: String,
 }
+
+/// SHA-256 of the approved definition of each tool, by server and tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pins(pub BTreeMap<String, BTreeMap<String, String>>);
+
+/// A tool whose definition is not the approved one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Withheld {
+    /// Name of its server.
+    pub server: String,
+    /// Its name there.
+    pub tool: String,
+    /// SHA-256 of the definition that was approved.
+    pub approved: String,
+    /// SHA-256 of the definition that was seen, and would be approved.
+    pub seen: String,
+    /// The description that was seen.
+    pub description: String,
+    /// The schema that was seen.
+    pub input_schema: Option<RawJson>,
+}
+
+impl PartialEq for Withheld {
+    /// The hash that was seen covers description and schema.
+    fn eq(&self, other: &Self) -> bool {
+        [&self.server, &self.tool, &self.approved, &self.seen]
+            == [&other.server, &other.tool, &other.approved, &other.seen]
+    }
+}
+
+impl Eq for Withheld {}
 
 /// Size and checksum of a file of the generation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

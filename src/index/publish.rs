@@ -17,7 +17,7 @@ use super::{IndexError, Manifest};
 pub(super) fn publish(
     dir: &Path,
     manifest: &Manifest,
-    files: &[(&str, Vec<u8>)],
+    files: &[(&str, &[u8])],
 ) -> Result<(), IndexError> {
     let name = format!("gen-{}", manifest.generation);
     let temporary = dir.join(format!("{name}.tmp"));
@@ -25,7 +25,7 @@ pub(super) fn publish(
     let checksum = format!("{}  {MANIFEST}\n", sha256_hex(&manifest)).into_bytes();
     let all = files
         .iter()
-        .map(|(name, bytes)| (*name, bytes.as_slice()))
+        .copied()
         .chain([(MANIFEST, manifest.as_slice()), (MANIFEST_SHA256, checksum.as_slice())]);
     let done = write_folder(&temporary, all)
         .and_then(|()| rename(&temporary, &dir.join(&name)))
@@ -109,7 +109,7 @@ pub(super) fn newest_generation(dir: &Path) -> Option<u64> {
     numbered(dir).last().copied()
 }
 
-/// Temporary files of a build that was killed; nothing else is touched.
+/// Temporary files of a build or an import that was killed; nothing else is touched.
 pub(super) fn remove_leftovers(dir: &Path) -> Result<(), IndexError> {
     let failed = |source| IndexError::Read { path: dir.to_owned(), source };
     for entry in fs_err::read_dir(dir).map_err(failed)? {
@@ -117,7 +117,8 @@ pub(super) fn remove_leftovers(dir: &Path) -> Result<(), IndexError> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let stem = name.strip_suffix(".tmp").unwrap_or_default();
         let is_generation = stem.strip_prefix("gen-").is_some_and(|n| n.parse::<u64>().is_ok());
-        if stem == CURRENT || (is_generation && path.is_dir()) {
+        let is_import = stem.starts_with("import-");
+        if stem == CURRENT || ((is_generation || is_import) && path.is_dir()) {
             remove_logged(&path);
         }
     }

@@ -117,7 +117,7 @@ impl Index {
         })
     }
 
-    fn open_generation(dir: &Path, name: &str) -> Result<Self, IndexError> {
+    pub(super) fn open_generation(dir: &Path, name: &str) -> Result<Self, IndexError> {
         let folder = dir.join(name);
         let manifest = read_manifest(&folder)?;
         let digest = fs_err::read_to_string(folder.join(MANIFEST_SHA256)).unwrap_or_default();
@@ -349,7 +349,7 @@ fn current(dir: &Path) -> Result<String, IndexError> {
     }
 }
 
-fn read_manifest(folder: &Path) -> Result<Manifest, IndexError> {
+pub(super) fn read_manifest(folder: &Path) -> Result<Manifest, IndexError> {
     let path = folder.join(MANIFEST);
     let read = |path: &Path| {
         fs_err::read(path).map_err(|source| IndexError::Read { path: path.to_owned(), source })

@@ -11,6 +11,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
+use super::Pins;
+use super::Withheld;
 use super::format::{
     CATALOG, LEXICAL, NEIGHBORS, OFFSETS, SURFACE, TOOL_OPERATION, TOOL_SERVER, VECTORS,
 };
@@ -24,6 +26,7 @@ use super::{
 };
 use crate::catalog::RawJson;
 use crate::catalog::Reject;
+use crate::catalog::Stale;
 use crate::catalog::compact_json;
 use crate::embed::Identity;
 use crate::embed::RemoteModel;
@@ -52,6 +55,8 @@ pub struct Draft {
     pub embedder: Identity,
     /// Where that model answers, if it is not a local one.
     pub remote: Option<RemoteModel>,
+    /// The language model that summarised the servers, if one did.
+    pub summarizer: Option<RemoteModel>,
     /// Runtime the vectors are from.
     pub runtime: String,
     /// Source files.
@@ -60,6 +65,12 @@ pub struct Draft {
     pub rejected: Vec<Reject>,
     /// Warnings.
     pub warnings: Vec<String>,
+    /// Servers whose tools are those of an earlier time.
+    pub stale: Vec<Stale>,
+    /// Approved definitions, where others are withheld.
+    pub pins: Option<Pins>,
+    /// Tools that are left out because of them.
+    pub withheld: Vec<Withheld>,
 }
 
 impl Draft {
@@ -118,6 +129,7 @@ pub fn write(
     manifest.files =
         files.iter().map(|(name, bytes)| ((*name).to_owned(), record(bytes))).collect();
     manifest.generation = newest_generation(dir).map_or(1, |newest| newest.saturating_add(1));
+    let files: Vec<_> = files.iter().map(|(name, bytes)| (*name, bytes.as_slice())).collect();
     publish(dir, &manifest, &files)?;
     forget_old(dir, manifest.generation, live.map(|live| live.manifest().generation));
     Ok(Written::New(manifest.generation))
@@ -130,6 +142,7 @@ fn manifest(draft: &Draft, contents: &[(&str, Vec<u8>)]) -> Manifest {
         toolscout: env!("CARGO_PKG_VERSION").to_owned(),
         embedder: draft.embedder.clone(),
         remote: draft.remote.clone(),
+        summarizer: draft.summarizer.clone(),
         runtime: draft.runtime.clone(),
         storage: draft.storage,
         paper: draft.matrices.contains_key(&Matrix::ToolDescription),
@@ -137,6 +150,9 @@ fn manifest(draft: &Draft, contents: &[(&str, Vec<u8>)]) -> Manifest {
         sources: draft.sources.clone(),
         rejected: draft.rejected.clone(),
         warnings: draft.warnings.clone(),
+        stale: draft.stale.clone(),
+        pins: draft.pins.clone(),
+        withheld: draft.withheld.clone(),
         absent: draft.absent.clone(),
         files: contents.iter().map(|(name, bytes)| ((*name).to_owned(), record(bytes))).collect(),
     }

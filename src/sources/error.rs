@@ -8,12 +8,16 @@ use std::path::PathBuf;
 
 use crate::error::Fault;
 use crate::sources::Format;
+use crate::sources::MirrorError;
 use crate::sources::text::EncodingError;
 use crate::sources::yaml::YamlError;
 
 /// A source of which nothing could be taken over.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
+    /// A URL did not give what it should.
+    #[error(transparent)]
+    Mirror(Box<MirrorError>),
     /// There is no such file.
     #[error("there is no file `{}`; check the path", path.display())]
     NotFound {
@@ -119,11 +123,18 @@ pub enum SourceError {
     },
 }
 
+impl From<MirrorError> for SourceError {
+    fn from(error: MirrorError) -> Self {
+        Self::Mirror(Box::new(error))
+    }
+}
+
 impl SourceError {
     /// Whose fault it is: the file's, unless a wrong format was asked for.
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
+            Self::Mirror(error) => error.fault(),
             Self::WrongShape { .. } => Fault::Caller,
             Self::NotFound { .. }
             | Self::Io { .. }

@@ -37,12 +37,14 @@ pub enum Format {
     ToolsList,
     /// Toucan's labelled dumps of Smithery.
     Toucan,
+    /// The configuration of an MCP client, whose servers are asked.
+    ClientConfig,
     /// A folder with files of several formats; no file has this one.
     Mixed,
 }
 
 impl Format {
-    /// The formats a file can have, in the order in which they are tried.
+    /// The formats of files that hold tools, in the order in which they are tried.
     pub const ALL: [Self; 8] = [
         Self::Toucan,
         Self::LiveMcpBench,
@@ -65,13 +67,15 @@ impl Format {
             Self::ToolHive => "a registry of ToolHive",
             Self::ToolsList => "an answer to `tools/list` or a JSON-RPC session",
             Self::Toucan => "a server with `metadata` as crawled",
+            Self::ClientConfig => "the configuration of an MCP client",
             Self::Mixed => "a folder of files in several formats",
         }
     }
 
     /// All formats and what they are, for a message.
     pub(crate) fn list() -> String {
-        Self::ALL.map(|format| format!("`{format}` ({})", format.what())).join(", ")
+        let all = Self::ALL.into_iter().chain([Self::ClientConfig]);
+        all.map(|format| format!("`{format}` ({})", format.what())).collect::<Vec<_>>().join(", ")
     }
 
     /// The format that a record is of for sure, if any.
@@ -89,7 +93,7 @@ impl Format {
             Self::ToolHive => toolhive::recognises(fields),
             Self::ToolsList => tools_list::recognises(fields),
             Self::Toucan => toucan::recognises(fields),
-            Self::Mixed => false,
+            Self::ClientConfig | Self::Mixed => false,
         }
     }
 
@@ -104,7 +108,7 @@ impl Format {
             Self::ToolHive => toolhive::accepts(fields),
             Self::ToolsList => tools_list::accepts(fields),
             Self::Toucan => toucan::accepts(fields),
-            Self::Mixed => false,
+            Self::ClientConfig | Self::Mixed => false,
         }
     }
 
@@ -119,7 +123,7 @@ impl Format {
             Self::ToolHive => toolhive::import(records, found),
             Self::ToolsList => tools_list::import(records, stem, found),
             Self::Toucan => toucan::import(records, found),
-            Self::Mixed => {}
+            Self::ClientConfig | Self::Mixed => {}
         }
     }
 }
@@ -135,6 +139,7 @@ impl fmt::Display for Format {
             Self::ToolHive => "toolhive",
             Self::ToolsList => "tools-list",
             Self::Toucan => "toucan",
+            Self::ClientConfig => "client-config",
             Self::Mixed => "mixed",
         })
     }
@@ -142,7 +147,7 @@ impl fmt::Display for Format {
 
 /// A name that is no format's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no format `{name}`; known are {}", Format::ALL.map(|format| format!("`{format}`")).join(", "))]
+#[error("there is no format `{name}`; known are {}, `{}`", Format::ALL.map(|format| format!("`{format}`")).join(", "), Format::ClientConfig)]
 pub struct UnknownFormat {
     /// As given.
     pub name: String,
@@ -160,7 +165,8 @@ impl FromStr for Format {
     type Err = UnknownFormat;
 
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        let known = Self::ALL.into_iter().find(|format| format.to_string() == name);
+        let mut all = Self::ALL.into_iter().chain([Self::ClientConfig]);
+        let known = all.find(|format| format.to_string() == name);
         known.ok_or_else(|| UnknownFormat { name: name.to_owned() })
     }
 }
@@ -171,14 +177,14 @@ mod tests {
 
     #[test]
     fn a_format_is_named_as_it_is_shown() {
-        for format in Format::ALL {
+        for format in Format::ALL.into_iter().chain([Format::ClientConfig]) {
             assert_eq!(format.to_string().parse(), Ok(format));
         }
         let error = "yaml".parse::<Format>().unwrap_err();
         assert_eq!(
             error.to_string(),
             "there is no format `yaml`; known are `toucan`, `livemcpbench`, `toolhive`, `docker`, \
-             `registry`, `catalog`, `tools-list`, `mcp-zero`"
+             `registry`, `catalog`, `tools-list`, `mcp-zero`, `client-config`"
         );
         assert_eq!(error.fault(), Fault::Caller);
     }

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use crate::catalog::Reject;
 use crate::catalog::Server;
+use crate::catalog::Stale;
 use crate::sources::Import;
 use crate::sources::findings::shown;
 
@@ -21,6 +22,8 @@ pub struct Merged {
     pub rejected: Vec<Reject>,
     /// Of all sources, each with the name of its source in front.
     pub warnings: Vec<String>,
+    /// Of all sources.
+    pub stale: Vec<Stale>,
 }
 
 /// Joins named imports; a repeated name gets the suffix ` #2`, ` #3`, ….
@@ -34,7 +37,9 @@ pub fn merge(imports: Vec<(String, Import)>) -> Merged {
     for (source, import) in imports {
         merged.warnings.extend(import.warnings.iter().map(|line| format!("{source}: {line}")));
         merged.rejected.extend(import.rejected);
+        let mut stale = import.stale;
         for mut server in import.servers {
+            let known_as = server.name.clone();
             if let Some(old) = server_names.make_unique(&mut server.name) {
                 merged.warnings.push(format!(
                     "{source}: server `{}` repeats a name and is now `{}`",
@@ -43,6 +48,11 @@ pub fn merge(imports: Vec<(String, Import)>) -> Merged {
                 ));
             }
             merged.warnings.extend(tell_tools_apart(&source, &mut server));
+            if let Some(position) = stale.iter().position(|stale| stale.server == known_as) {
+                let mut stale = stale.swap_remove(position);
+                stale.server.clone_from(&server.name);
+                merged.stale.push(stale);
+            }
             merged.servers.push(server);
         }
     }

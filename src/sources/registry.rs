@@ -4,7 +4,11 @@
 //! which of several versions of a server counts. Knows no network: a cursor in
 //! a saved page is not followed.
 
+mod facts;
 mod version;
+
+pub(crate) use crate::sources::registry::facts::facts;
+pub(crate) use crate::sources::registry::facts::time;
 
 use std::collections::HashMap;
 
@@ -180,17 +184,23 @@ fn status(outer: &Fields<'_>, fields: &Fields<'_>) -> Option<String> {
 }
 
 fn version(outer: &Fields<'_>, fields: &Fields<'_>) -> Version {
+    let version = Version::parse(number(fields).as_deref().unwrap_or_default());
+    if is_latest(outer, fields) == Some(true) { version.marked_latest() } else { version }
+}
+
+/// The version as written.
+fn number(fields: &Fields<'_>) -> Option<String> {
     let detail = fields.object("version_detail");
+    text_of(fields, "version").or_else(|| text_of(&detail?, "version"))
+}
+
+fn is_latest(outer: &Fields<'_>, fields: &Fields<'_>) -> Option<bool> {
     let says_latest = |meta: &Fields<'_>| {
         let (_, json) = meta.first(&["isLatest", "is_latest"])?;
         Some(json.get() == "true")
     };
     let metas = official(outer).into_iter().chain(official(fields));
-    let is_latest =
-        metas.chain(fields.object("version_detail")).find_map(|meta| says_latest(&meta));
-    let number = text_of(fields, "version").or_else(|| text_of(&detail?, "version"));
-    let version = Version::parse(number.as_deref().unwrap_or_default());
-    if is_latest == Some(true) { version.marked_latest() } else { version }
+    metas.chain(fields.object("version_detail")).find_map(|meta| says_latest(&meta))
 }
 
 /// What the registry itself says beside or within a server.

@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use serde_json::value::RawValue;
+
 use crate::catalog::Server;
 use crate::sources::entry::Owner;
 use crate::sources::entry::declared_schema;
@@ -58,6 +60,37 @@ pub(crate) fn import(records: &[Record<'_>], stem: &str, found: &mut Findings) {
     }
 }
 
+/// Reads what one server answered: how it introduced itself, and its pages of tools.
+///
+/// Whatever it calls itself, it is named as its configuration has it.
+pub(crate) fn session<'a>(
+    answers: impl Iterator<Item = &'a RawValue>,
+    name: &str,
+    found: &mut Findings,
+) -> Server {
+    let mut session = Session::new(name);
+    for (index, answer) in answers.enumerate() {
+        let place = Place::Position(index + 1);
+        match Fields::of(answer) {
+            Ok(answer) => {
+                if let Some(info) = server_info(&answer) {
+                    session.describe(&info, &answer, found);
+                }
+                if answer.get("tools").is_some() {
+                    session.add_page(&answer, place, found);
+                }
+            }
+            Err(problem) => found.reject_server(place, problem),
+        }
+    }
+    session.server
+}
+
+fn server_info<'a>(answer: &Fields<'a>) -> Option<Fields<'a>> {
+    let in_meta = || answer.object("_meta").and_then(|meta| meta.object(META_SERVER_INFO));
+    answer.object("serverInfo").or_else(in_meta)
+}
+
 /// The servers that speak in a source, and which of them speaks now.
 struct Capture<'a> {
     stem: &'a str,
@@ -69,8 +102,7 @@ struct Capture<'a> {
 impl Capture<'_> {
     /// Takes down who the server is, if an answer says so.
     fn introduce(&mut self, answer: &Fields<'_>, found: &mut Findings) {
-        let in_meta = || answer.object("_meta").and_then(|meta| meta.object(META_SERVER_INFO));
-        let Some(info) = answer.object("serverInfo").or_else(in_meta) else {
+        let Some(info) = server_info(answer) else {
             return;
         };
         let name = info.first(&["name", "title"]).and_then(|(_, json)| string(json).ok());

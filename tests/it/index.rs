@@ -4,7 +4,9 @@ mod concurrency;
 mod damage;
 mod kill;
 mod room;
+mod share;
 mod vectors;
+mod watch;
 
 use std::path::Path;
 use std::process::Command;

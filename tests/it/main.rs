@@ -7,10 +7,13 @@
     reason = "a test may panic, reads files and starts processes"
 )]
 
+mod summaries;
 mod support;
 
 mod cli;
+mod http;
 mod index;
+mod live;
 mod oracle;
 mod peers;
 mod remote;

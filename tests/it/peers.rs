@@ -5,6 +5,7 @@
 //! they need. What needs no Python is tested without being asked for.
 
 mod inspector;
+mod servers;
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};

@@ -2,7 +2,7 @@
 //! made of every kind of answer, and that the key stays a secret.
 
 mod deadline;
-mod stub;
+pub(crate) mod stub;
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

@@ -60,10 +60,14 @@ fn index(problem: &Problem, storage: Storage) -> (tempfile::TempDir, Index) {
         absent: BTreeMap::new(),
         embedder,
         remote: None,
+        summarizer: None,
         runtime: "any".to_owned(),
         sources: Vec::new(),
         rejected: Vec::new(),
         warnings: Vec::new(),
+        stale: Vec::new(),
+        pins: None,
+        withheld: Vec::new(),
     };
     let dir = tempfile::tempdir().unwrap();
     let lock = BuildLock::acquire(dir.path(), || ()).unwrap();

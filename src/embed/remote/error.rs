@@ -97,6 +97,14 @@ pub enum RemoteError {
         /// Where it differs, and how it begins.
         what: String,
     },
+    /// The answer of a model that should write is something else.
+    #[error("`{host}` answers with something other than a chat completion: {what}")]
+    NotWords {
+        /// Who answered.
+        host: String,
+        /// Where it differs.
+        what: String,
+    },
     /// More or fewer vectors than texts.
     #[error("`{host}` answers {expected} texts with {got} vectors; is it OpenAI-compatible?")]
     OtherCount {

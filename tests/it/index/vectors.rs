@@ -9,6 +9,7 @@ use toolscout::build::{Plan, build};
 use toolscout::embed::{BadVector, EmbedError, Embedder, Identity, StandInEmbedder, UnitVector};
 use toolscout::index::{Absent, Index, Matrix, Storage};
 use toolscout::router::{Ask, Method, Options, RouteError, Router};
+use toolscout::sources::{Fetching, Live, Source};
 
 /// Gives the numbers `bad` for every text that contains `marker`.
 struct Faulty {
@@ -67,15 +68,20 @@ fn built(dir: &Path, embedder: Faulty) -> Router {
             {"name": "fuel", "description": "Fills a tank."}]},
     ]});
     std::fs::write(&source, catalog.to_string()).unwrap();
-    let sources = vec![(source, None)];
+    let sources = vec![Source::of_path(source)];
     let plan = Plan {
         sources,
+        fetching: Fetching::default(),
         dir: dir.join("index"),
         paper: true,
         storage: Storage::default(),
         remote: None,
+        summarizer: None,
+        live: Live::default(),
+        pin: false,
+        approve: Vec::new(),
     };
-    build(&plan, &embedder, &mut |_| ()).unwrap();
+    build(&plan, &embedder, None, &mut |_| ()).unwrap();
     let index = Index::open(&plan.dir).unwrap();
     index.verify().unwrap();
     Router::new(Arc::new(index), Arc::new(embedder)).unwrap()

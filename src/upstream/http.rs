@@ -1,0 +1,311 @@
+//! Streamable HTTP: one address, a POST for each message.
+//!
+//! Owns sessions, headers and what a status means. An answer is JSON or a
+//! stream of events; either way what it holds goes to the desk.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::OnceLock;
+use std::sync::PoisonError;
+
+use futures_util::StreamExt;
+use futures_util::TryStreamExt;
+use reqwest::Response;
+use reqwest::Url;
+use reqwest::header::ACCEPT;
+use reqwest::header::CONTENT_TYPE;
+use reqwest::header::HeaderMap;
+use reqwest::header::HeaderName;
+use reqwest::header::HeaderValue;
+use reqwest::header::WWW_AUTHENTICATE;
+use serde_json::value::RawValue;
+use sse_stream::SseStream;
+use tokio_util::bytes::Bytes;
+
+use super::child::MAX_MESSAGE;
+use super::desk::Desk;
+use super::error::UpstreamError;
+use super::link::Letter;
+use super::stderr::shown;
+use super::target::Address;
+
+const SESSION: &str = "mcp-session-id";
+const VERSION: &str = "mcp-protocol-version";
+const METHOD: &str = "mcp-method";
+const NAME: &str = "mcp-name";
+
+/// Longer parts of a path may be keys.
+const MAX_SEGMENT: usize = 20;
+
+/// Redirects of one request, all within its origin.
+const MAX_REDIRECTS: usize = 3;
+
+/// A server that is called.
+#[derive(Debug)]
+pub(super) struct Http {
+    client: reqwest::Client,
+    url: Url,
+    desk: Arc<Desk>,
+    session: Mutex<Option<HeaderValue>>,
+    version: OnceLock<HeaderValue>,
+}
+
+impl Http {
+    pub(super) fn new(address: &Address, desk: &Arc<Desk>) -> Result<Self, UpstreamError> {
+        Ok(Self {
+            client: client(address)?,
+            url: url(&address.url)?,
+            desk: Arc::clone(desk),
+            session: Mutex::default(),
+            version: OnceLock::new(),
+        })
+    }
+
+    /// From now on this version is named in every request.
+    pub(super) fn settle(&self, version: &str) {
+        if let Ok(version) = HeaderValue::from_str(version) {
+            self.version.get_or_init(|| version);
+        }
+    }
+
+    /// Posts a message and gives all that comes back to the desk.
+    pub(super) async fn send(&self, letter: Letter) -> Result<(), UpstreamError> {
+        let response = self.post(&letter).await?;
+        let status = response.status();
+        if let Some(session) = response.headers().get(SESSION) {
+            *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.clone());
+        }
+        if status.as_u16() == 401 {
+            return Err(login(&response));
+        }
+        if status.as_u16() == 404 && self.session().is_some() {
+            return Err(UpstreamError::SessionGone);
+        }
+        let Some(id) = letter.id else {
+            // Whatever comes back to a notification is no answer, and may never end.
+            return if status.is_success() { Ok(()) } else { Err(http_error(status, b"")) };
+        };
+        if status.is_success() && is_events(&response) {
+            return self.read_events(response, id).await;
+        }
+        let body = body(response, &self.url).await?;
+        // An error of the protocol may come with a status of its own.
+        self.receive(&String::from_utf8_lossy(&body)).await;
+        match self.desk.is_open(id) {
+            false => Ok(()),
+            true if status.is_success() => Err(UpstreamError::BadAnswer {
+                method: letter.method,
+                problem: format!("is no message of the protocol: {}", shown(&body)),
+            }),
+            true => Err(http_error(status, &body)),
+        }
+    }
+
+    /// Tells the server that its session is no longer needed, if there is one.
+    pub(super) async fn end(self) {
+        if let Some(session) = self.session() {
+            let request = self.client.delete(self.url.clone()).header(SESSION, session);
+            let request = request.timeout(std::time::Duration::from_secs(1));
+            // It may know no DELETE; it forgets us sooner or later.
+            drop(request.send().await);
+        }
+    }
+
+    async fn post(&self, letter: &Letter) -> Result<Response, UpstreamError> {
+        let mut request = self
+            .client
+            .post(self.url.clone())
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json, text/event-stream")
+            .header(METHOD, &letter.method);
+        if let Some(name) = letter.name.as_deref().and_then(|name| HeaderValue::from_str(name).ok())
+        {
+            request = request.header(NAME, name);
+        }
+        if let Some(version) = self.version.get() {
+            request = request.header(VERSION, version);
+        }
+        if let Some(session) = self.session() {
+            request = request.header(SESSION, session);
+        }
+        let sent = request.body(letter.text.clone()).send().await;
+        sent.map_err(|error| unreachable(&self.url, &error))
+    }
+
+    /// Reads events until the answer has come; other messages may stand before it.
+    async fn read_events(&self, response: Response, id: u64) -> Result<(), UpstreamError> {
+        let mut events = SseStream::from_bytes_stream(bounded(response));
+        while let Some(event) = events.next().await {
+            let event = event.map_err(|error| broken(&self.url, &error))?;
+            if let Some(data) = event.data {
+                self.receive(&data).await;
+            }
+            if !self.desk.is_open(id) {
+                return Ok(());
+            }
+        }
+        Err(broken(&self.url, &"the stream of events ends before the answer"))
+    }
+
+    /// Takes one message, or a list of them, and answers what is asked.
+    async fn receive(&self, text: &str) {
+        let batch: Result<Vec<&RawValue>, _> = serde_json::from_str(text);
+        let one = [text];
+        let all: Vec<&str> = match &batch {
+            Ok(batch) => batch.iter().map(|message| message.get()).collect(),
+            Err(_) => one.to_vec(),
+        };
+        for text in all {
+            if let Some(text) = self.desk.receive(text) {
+                let reply = Letter { id: None, method: String::new(), name: None, text };
+                if let Err(error) = self.post(&reply).await {
+                    tracing::debug!(%error, "an answer to a question of a server is lost");
+                }
+            }
+        }
+    }
+
+    fn session(&self) -> Option<HeaderValue> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// A client with the headers of an address, which go to its origin alone.
+pub(super) fn client(address: &Address) -> Result<reqwest::Client, UpstreamError> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in &address.headers {
+        let bad = || UpstreamError::BadHeader { name: shown(name.as_bytes()) };
+        let key = HeaderName::try_from(name.trim()).map_err(|_| bad())?;
+        let mut value = HeaderValue::from_str(value.trim()).map_err(|_| bad())?;
+        value.set_sensitive(true);
+        headers.append(key, value);
+    }
+    // Another room may have set it: then it is the same.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let same_origin = reqwest::redirect::Policy::custom(|attempt| {
+        let stays =
+            attempt.previous().first().is_some_and(|url| url.origin() == attempt.url().origin());
+        match stays && attempt.previous().len() <= MAX_REDIRECTS {
+            true => attempt.follow(),
+            false => attempt.stop(),
+        }
+    });
+    reqwest::Client::builder()
+        .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
+        .default_headers(headers)
+        .redirect(same_origin)
+        .connect_timeout(std::time::Duration::from_secs(10))
+        .build()
+        .map_err(|error| UpstreamError::Unreachable {
+            url: printable(&address.url),
+            problem: causes(&error),
+        })
+}
+
+/// Reads an address.
+pub(super) fn url(text: &str) -> Result<Url, UpstreamError> {
+    let url = Url::parse(text).ok().filter(|url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.host_str().is_some_and(|host| !host.is_empty())
+    });
+    url.ok_or_else(|| UpstreamError::BadAddress { url: printable(text) })
+}
+
+/// An address without what may be secret in it.
+pub(super) fn printable(text: &str) -> String {
+    match Url::parse(text) {
+        Ok(url) if url.host_str().is_some() => {
+            // Some services have the key in the path.
+            let is_long = |segment: &&str| segment.len() > MAX_SEGMENT;
+            let segments = url.path().split('/').map(|one| if is_long(&one) { "***" } else { one });
+            let path: Vec<&str> = segments.collect();
+            format!("{}{}", url.origin().ascii_serialization(), path.join("/"))
+        }
+        _ => "***".to_owned(),
+    }
+}
+
+/// Whether the body is a stream of events.
+pub(super) fn is_events(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream"))
+}
+
+/// The bytes of a body; more than any message may have is an error.
+pub(super) fn bounded(
+    response: Response,
+) -> impl futures_util::Stream<Item = Result<Bytes, std::io::Error>> + Unpin {
+    let mut n_bytes = 0;
+    Box::pin(response.bytes_stream().map_err(std::io::Error::other).and_then(move |bytes| {
+        n_bytes += bytes.len();
+        std::future::ready(match n_bytes > MAX_MESSAGE {
+            true => Err(std::io::Error::other(UpstreamError::TooLarge { limit: MAX_MESSAGE })),
+            false => Ok(bytes),
+        })
+    }))
+}
+
+/// The bytes of a stream that may go on for days; one event may not.
+pub(super) fn events_of(
+    response: Response,
+) -> impl futures_util::Stream<Item = Result<Bytes, std::io::Error>> + Unpin {
+    let (mut n_bytes, mut last) = (0, b' ');
+    Box::pin(response.bytes_stream().map_err(std::io::Error::other).and_then(move |bytes| {
+        for byte in bytes.iter().copied().filter(|byte| *byte != b'\r') {
+            n_bytes = if (last, byte) == (b'\n', b'\n') { 0 } else { n_bytes + 1 };
+            last = byte;
+        }
+        std::future::ready(match n_bytes > MAX_MESSAGE {
+            true => Err(std::io::Error::other(UpstreamError::TooLarge { limit: MAX_MESSAGE })),
+            false => Ok(bytes),
+        })
+    }))
+}
+
+/// A whole body.
+pub(super) async fn body(response: Response, url: &Url) -> Result<Vec<u8>, UpstreamError> {
+    let collect = |mut all: Vec<u8>, bytes: Bytes| async move {
+        all.extend_from_slice(&bytes);
+        Ok(all)
+    };
+    bounded(response).try_fold(Vec::new(), collect).await.map_err(|error| broken(url, &error))
+}
+
+/// What a status that is no success means.
+pub(super) fn http_error(status: reqwest::StatusCode, body: &[u8]) -> UpstreamError {
+    UpstreamError::Http { status: status.as_u16(), snippet: shown(body) }
+}
+
+/// What a 401 asks for.
+pub(super) fn login(response: &Response) -> UpstreamError {
+    let challenges = response.headers().get_all(WWW_AUTHENTICATE);
+    let mut challenges = challenges.iter().filter_map(|value| value.to_str().ok()).peekable();
+    if challenges.peek().is_none() {
+        return UpstreamError::NeedsCredentials;
+    }
+    let metadata = challenges.find_map(|challenge| {
+        let (_, rest) = challenge.split_once("resource_metadata=")?;
+        let end = |c: char| c == '"' || c == ',' || c.is_whitespace();
+        rest.trim_start_matches('"').split(end).next().map(|url| shown(url.as_bytes()))
+    });
+    UpstreamError::NeedsLogin { metadata: metadata.unwrap_or_default() }
+}
+
+/// The server could not be asked.
+pub(super) fn unreachable(url: &Url, error: &reqwest::Error) -> UpstreamError {
+    UpstreamError::Unreachable { url: printable(url.as_str()), problem: causes(&error) }
+}
+
+/// The server stopped in the middle.
+pub(super) fn broken(url: &Url, problem: &impl std::fmt::Display) -> UpstreamError {
+    UpstreamError::Unreachable { url: printable(url.as_str()), problem: problem.to_string() }
+}
+
+/// The innermost cause: those around it repeat the address, which may be secret.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    shown(cause.to_string().as_bytes())
+}
