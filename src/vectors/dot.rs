@@ -3,7 +3,7 @@
 //! Plain loops over sixteen sums, which the compiler turns into SIMD, compiled
 //! for AVX2 too where the processor has it. A row is loaded once for all
 //! queries, whose sums do not wait for each other. What they and others take
-//! stands in `eval/reports/size.md`. Without fused operations, which cost forty
+//! stands in `eval/reports/performance.md`. Without fused operations, which cost forty
 //! times as much where the processor has none, every processor gives the same
 //! bits, and so does a query alone or beside others.
 
