@@ -74,37 +74,39 @@ impl<'a> Rows<'a> {
     #[must_use]
     pub fn cosine(&self, row: usize, query: &[f32]) -> f32 {
         let mut cosine = [0.0];
-        self.cosines_of(row..row + 1, query, &mut cosine);
+        self.cosines_of(row..row + 1, [query], &mut [&mut cosine]);
         cosine[0]
     }
 
     /// Cosines of all rows with each of `queries`, `[n_rows]` each: one pass
-    /// over the rows, which memory limits more than the processor.
+    /// over the rows.
     #[must_use]
     pub fn cosines<const N: usize>(&self, queries: [&[f32]; N]) -> [Vec<f32>; N] {
         let mut all = [const { Vec::new() }; N];
         for cosines in &mut all {
             cosines.resize(self.n_rows(), 0.0);
         }
-        for start in (0..self.n_rows()).step_by(BLOCK) {
-            let block = start..self.n_rows().min(start + BLOCK);
-            for (cosines, query) in all.iter_mut().zip(queries) {
-                self.cosines_of(block.clone(), query, &mut cosines[block.clone()]);
-            }
-        }
+        self.cosines_of(0..self.n_rows(), queries, &mut all.each_mut().map(Vec::as_mut_slice));
         all
     }
 
-    fn cosines_of(&self, rows: Range<usize>, query: &[f32], cosines: &mut [f32]) {
-        let query = &query[..self.dim];
+    fn cosines_of<const N: usize>(
+        &self,
+        rows: Range<usize>,
+        queries: [&[f32]; N],
+        cosines: &mut [&mut [f32]; N],
+    ) {
+        let queries = queries.map(|query| &query[..self.dim]);
         let at = rows.start * self.dim..rows.end * self.dim;
         match self.numbers {
-            Numbers::F32(numbers) => dot::f32(&numbers[at], query, cosines),
-            Numbers::F16(bits) => dot::f16(&bits[at], query, cosines),
+            Numbers::F32(numbers) => dot::f32(&numbers[at], queries, cosines),
+            Numbers::F16(bits) => dot::f16(&bits[at], queries, cosines),
             Numbers::Int8 { codes, scales } => {
-                dot::int8(&codes[at], query, cosines);
-                for (cosine, scale) in cosines.iter_mut().zip(&scales[rows]) {
-                    *cosine *= scale;
+                dot::int8(&codes[at], queries, cosines);
+                for cosines in cosines {
+                    for (cosine, scale) in cosines.iter_mut().zip(&scales[rows.clone()]) {
+                        *cosine *= scale;
+                    }
                 }
             }
         }
@@ -158,6 +160,3 @@ impl<'a> Rows<'a> {
 }
 
 const CACHE_LINE_BYTES: usize = 64;
-
-/// Rows that stay in the second-level cache while each query passes over them.
-const BLOCK: usize = 64;

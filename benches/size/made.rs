@@ -1,4 +1,4 @@
-//! A large index made of a real one.
+//! A large index made of a real one: vectors between real ones, real words.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use cpu_time::ProcessTime;
 use ndarray::Array2;
+use toolscout::catalog::{ToolId, words};
 use toolscout::index::{
     BuildLock, Draft, Index, Matrix, ServerRecord, Storage, Surface, SurfaceTokens, ToolRecord,
 };
@@ -25,12 +26,14 @@ const TOOLS_A_SERVER: usize = 10;
 pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precision) {
     let n_servers = n_tools.div_ceil(TOOLS_A_SERVER);
     let start = Instant::now();
-    let made = |kind: Matrix, n: usize, seed: u64| (kind, made(real.rows(kind).unwrap(), n, seed));
+    let made = |kind: Matrix, n: usize, seed: u64| made(real.rows(kind).unwrap(), n, seed);
     let servers =
         [Matrix::ServerDescription, Matrix::ServerSummary, Matrix::ServerDigest].into_iter();
     let mut matrices: BTreeMap<Matrix, Array2<f32>> =
-        servers.zip(1..).map(|(kind, seed)| made(kind, n_servers, seed)).collect();
-    matrices.extend([made(Matrix::ToolText, n_tools, 4)]);
+        servers.zip(1..).map(|(kind, seed)| (kind, made(kind, n_servers, seed).0)).collect();
+    let (tool_text, sources) = made(Matrix::ToolText, n_tools, 4);
+    matrices.insert(Matrix::ToolText, tool_text);
+    let source = |n: usize| real.tool(ToolId(u32::try_from(sources[n]).unwrap())).unwrap();
     let server = |n: usize| ServerRecord {
         name: format!("server {n}"),
         description: String::new(),
@@ -45,7 +48,7 @@ pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precisi
         server: format!("server {}", n / TOOLS_A_SERVER),
         name: format!("tool_{n}"),
         title: None,
-        description: String::new(),
+        description: source(n).description,
         input_schema: None,
         output_schema: None,
         annotations: None,
@@ -56,7 +59,7 @@ pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precisi
         tools: (0..n_tools).map(tool).collect(),
         tool_server: (0..n_tools).map(|n| u32::try_from(n / TOOLS_A_SERVER).unwrap()).collect(),
         tool_operation: vec![0; n_tools],
-        words: vec!["tool".to_owned(); n_tools],
+        words: (0..n_tools).map(|n| words_of(&source(n))).collect(),
         matrices,
         storage: Storage { precision, ..Storage::default() },
         absent: BTreeMap::new(),
@@ -83,6 +86,11 @@ pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precisi
     }
 }
 
+/// What search by words reads of a tool, but for its parameters.
+fn words_of(tool: &ToolRecord) -> String {
+    format!("{} {}: {}", tool.server, words(&tool.name), tool.description)
+}
+
 fn surface(draft: &Draft) -> Surface {
     Surface {
         instructions: String::new(),
@@ -93,18 +101,20 @@ fn surface(draft: &Draft) -> Surface {
     }
 }
 
+/// `n` made rows, and the real row that each is nearest to.
 #[expect(clippy::cast_possible_truncation, reason = "the quotients are in [-1, 1]")]
-fn made(real: Rows<'_>, n: usize, seed: u64) -> Array2<f32> {
+fn made(real: Rows<'_>, n: usize, seed: u64) -> (Array2<f32>, Vec<usize>) {
     let dim = real.dim();
-    let mut sources: Vec<Vec<f32>> = (0..real.n_rows())
+    let mut sources: Vec<(Vec<f32>, usize)> = (0..real.n_rows())
         .filter(|row| real.norm(*row) > 0.0)
-        .map(|row| real.to_f32(row))
+        .map(|row| (real.to_f32(row), row))
         .collect();
     sources.sort_by(|a, b| a.partial_cmp(b).unwrap());
-    sources.dedup();
+    sources.dedup_by(|a, b| a.0 == b.0);
+    let (sources, rows): (Vec<Vec<f32>>, Vec<usize>) = sources.into_iter().unzip();
     let near = nearest(&sources.concat(), dim);
     let mut random = Random(seed);
-    let mut numbers = Vec::with_capacity(n * dim);
+    let (mut numbers, mut made_of) = (Vec::with_capacity(n * dim), Vec::with_capacity(n));
     for _ in 0..n {
         let a = random.below(sources.len());
         let b = near[a][random.below(near[a].len())];
@@ -118,8 +128,9 @@ fn made(real: Rows<'_>, n: usize, seed: u64) -> Array2<f32> {
             .collect();
         let norm = mixed.iter().map(|number| number * number).sum::<f64>().sqrt();
         numbers.extend(mixed.iter().map(|number| (number / norm) as f32));
+        made_of.push(rows[a]);
     }
-    Array2::from_shape_vec((n, dim), numbers).unwrap()
+    (Array2::from_shape_vec((n, dim), numbers).unwrap(), made_of)
 }
 
 /// The nearest others of each row.

@@ -4,12 +4,13 @@
 //! ten nearest, and noise, normalised. Requests are real texts, embedded with
 //! the model of that index. Times are of one thread, beside what it waited for.
 //!
-//! usage: cargo bench --bench size -- HOME FROM REQUESTS DIR N [PRECISION]
+//! usage: cargo bench --bench size -- HOME FROM REQUESTS DIR N [PRECISION] [again]
 //!
 //! HOME has models and cache; FROM is an index to take rows of; REQUESTS is a
 //! folder of JSONL files with `request.server` and `request.tool`; DIR keeps the
 //! index of N tools, so that a second run measures without building. With an
-//! index that is there already, DIR is measured and N means nothing.
+//! index that is there already, DIR is measured and N means nothing, unless
+//! `again` builds over it: equal vectors keep their graphs.
 
 #![expect(
     clippy::unwrap_used,
@@ -35,7 +36,9 @@ use toolscout::vectors::{Packed, Precision};
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|one| one != "--bench").collect();
     let [home, from, requests, dir, n_tools, rest @ ..] = &arguments[..] else {
-        println!("usage: size HOME FROM REQUESTS DIR N [f32|f16|int8]; see the top of the file");
+        println!(
+            "usage: size HOME FROM REQUESTS DIR N [f32|f16|int8] [again]; see the top of the file"
+        );
         return;
     };
     let real = Index::open(Path::new(from)).unwrap();
@@ -43,11 +46,12 @@ fn main() {
     let requests = embedded(Path::new(home), &real, Path::new(requests));
     rankings::precisions(&real, &requests);
     let (dir, n_tools) = (Path::new(dir), n_tools.parse().unwrap());
-    if Index::open(dir).is_err() {
-        let precision = match rest.first().map(String::as_str) {
-            Some("f16") => Precision::F16,
-            Some("int8") => Precision::Int8,
-            _ => Precision::F32,
+    let is_asked = |word: &str| rest.iter().any(|one| one == word);
+    if Index::open(dir).is_err() || is_asked("again") {
+        let precision = match () {
+            () if is_asked("f16") => Precision::F16,
+            () if is_asked("int8") => Precision::Int8,
+            () => Precision::F32,
         };
         made::build(&real, dir, n_tools, precision);
         println!("\nrun again to measure the search in a fresh process");
@@ -64,8 +68,11 @@ fn main() {
     memory("after all");
 }
 
-/// Vectors of a request: server, tool, joint.
-type Request = [Vec<f32>; 3];
+/// Texts of a request and their vectors: server, tool, joint.
+struct Request {
+    texts: [String; 3],
+    vectors: [Vec<f32>; 3],
+}
 
 fn embedded(home: &Path, real: &Index, requests: &Path) -> Vec<Request> {
     let mut files: Vec<PathBuf> =
@@ -90,7 +97,8 @@ fn embedded(home: &Path, real: &Index, requests: &Path) -> Vec<Request> {
     let vectors = embedder.embed(&flat).unwrap();
     let vectors: Vec<Vec<f32>> =
         vectors.into_iter().map(|vector| vector.unwrap().as_slice().to_vec()).collect();
-    vectors.chunks(3).map(|three| three.to_vec().try_into().unwrap()).collect()
+    let vectors = vectors.chunks(3).map(|three| three.to_vec().try_into().unwrap());
+    texts.into_iter().zip(vectors).map(|(texts, vectors)| Request { texts, vectors }).collect()
 }
 
 /// One pass over the real tool texts: every kernel, and `ndarray`'s.

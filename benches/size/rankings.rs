@@ -4,14 +4,15 @@ use std::time::Instant;
 
 use cpu_time::ThreadTime;
 use toolscout::catalog::ToolId;
-use toolscout::index::{Index, Matrix, Neighbors};
-use toolscout::rank::{self, Corpus, Query, Recipe, Words};
+use toolscout::index::{Index, Lexical, Matrix, Neighbors};
+use toolscout::rank::{self, Corpus, Query, Ranking, Recipe, Words};
 use toolscout::vectors::{Packed, Precision, Rows};
 
 use crate::votes::VOTERS;
 use crate::{Request, spread};
 
-/// Stages 1 and 2 without words: by graphs, and with a look at every row.
+/// Stages 1 and 2: by graphs, and with a look at every row; with words and
+/// without them.
 pub(crate) fn rankings(index: &Index, requests: &[Request]) {
     let exact = corpus(index);
     let by_graph = Corpus {
@@ -21,7 +22,13 @@ pub(crate) fn rankings(index: &Index, requests: &[Request]) {
     };
     // A look at every row of a large index takes long: a part is enough.
     let step = if by_graph.tool_graph.is_some() { 10 } else { 1 };
-    for (name, ask) in [("server and tool", SCOUT), ("tool alone", FLAT)] {
+    let lexical = Some(index.lexical());
+    for (name, ask) in [
+        ("server, tool and words", Ask { lexical, ..SCOUT }),
+        ("server and tool", SCOUT),
+        ("tool and words", Ask { lexical, ..FLAT }),
+        ("tool alone", FLAT),
+    ] {
         println!("\nrank, {name}");
         let expected = tops("every row", &exact, requests, step, ask);
         if step > 1 {
@@ -33,6 +40,22 @@ pub(crate) fn rankings(index: &Index, requests: &[Request]) {
     println!("\nrank as the paper does: five servers, every row of theirs");
     let paper = Corpus { server_texts: exact.server_texts[..2].to_vec(), ..exact };
     tops("every row", &paper, requests, step, PAPER);
+    search_by_words(index, requests);
+}
+
+/// What the words cost by themselves.
+fn search_by_words(index: &Index, requests: &[Request]) {
+    let times = requests.iter().map(|request| {
+        let cpu = ThreadTime::now();
+        std::hint::black_box(index.lexical().best(&words(request), VOTERS).unwrap());
+        cpu.elapsed()
+    });
+    println!("\nthe best {VOTERS} by words: {}", spread(times.collect()));
+}
+
+/// As the router puts them.
+fn words(Request { texts: [server, tool, _], .. }: &Request) -> String {
+    format!("{server} {tool}")
 }
 
 /// What smaller numbers change: every row of the real index, each precision.
@@ -67,23 +90,44 @@ fn corpus(index: &Index) -> Corpus<'_> {
     }
 }
 
-fn both([server, tool, joint]: &Request) -> Query<'_> {
+fn both(Request { vectors: [server, tool, joint], .. }: &Request) -> Query<'_> {
     Query::Both { server, tool, joint: Some(joint) }
 }
 
-fn paper_both([server, tool, _]: &Request) -> Query<'_> {
+fn paper_both(Request { vectors: [server, tool, _], .. }: &Request) -> Query<'_> {
     Query::Both { server, tool, joint: None }
 }
 
-fn flat([_, tool, _]: &Request) -> Query<'_> {
+fn flat(Request { vectors: [_, tool, _], .. }: &Request) -> Query<'_> {
     Query::ToolOnly(tool)
 }
 
 /// What is asked, and how it is ranked.
-type Ask = (fn(&Request) -> Query<'_>, &'static Recipe);
-const SCOUT: Ask = (both, &rank::SCOUT);
-const FLAT: Ask = (flat, &rank::SCOUT);
-const PAPER: Ask = (paper_both, &rank::MCP_ZERO);
+#[derive(Clone, Copy)]
+struct Ask<'a> {
+    query: fn(&Request) -> Query<'_>,
+    recipe: &'static Recipe,
+    /// Searched for the words of the request too.
+    lexical: Option<&'a Lexical>,
+}
+
+const SCOUT: Ask<'static> = Ask { query: both, recipe: &rank::SCOUT, lexical: None };
+const FLAT: Ask<'static> = Ask { query: flat, recipe: &rank::SCOUT, lexical: None };
+const PAPER: Ask<'static> = Ask { query: paper_both, recipe: &rank::MCP_ZERO, lexical: None };
+
+impl Ask<'_> {
+    fn rank(&self, corpus: &Corpus<'_>, request: &Request) -> Ranking {
+        let query = (self.query)(request);
+        let Some(lexical) = self.lexical else {
+            return rank::rank(corpus, query, Words::NONE, self.recipe, VOTERS);
+        };
+        let text = words(request);
+        let best = lexical.best(&text, VOTERS).unwrap();
+        let score_of = |tools: &[ToolId]| lexical.scores(&text, tools).unwrap();
+        let words = Words { best: &best, score_of: &score_of, ..Words::NONE };
+        rank::rank(corpus, query, words, self.recipe, VOTERS)
+    }
+}
 
 /// The best tools of a request.
 type Top = Vec<ToolId>;
@@ -94,12 +138,12 @@ fn tops(
     corpus: &Corpus<'_>,
     requests: &[Request],
     step: usize,
-    (query, recipe): Ask,
+    ask: Ask<'_>,
 ) -> Vec<Top> {
     let (mut tops, mut cpu_times, mut times) = (Vec::new(), Vec::new(), Vec::new());
     for request in requests.iter().step_by(step) {
         let (start, cpu) = (Instant::now(), ThreadTime::now());
-        let ranking = rank::rank(corpus, query(request), Words::NONE, recipe, VOTERS);
+        let ranking = ask.rank(corpus, request);
         cpu_times.push(cpu.elapsed());
         times.push(start.elapsed());
         tops.push(ranking.hits.iter().map(|hit| hit.tool).collect::<Top>());

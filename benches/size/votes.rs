@@ -26,7 +26,8 @@ pub(crate) fn votes(index: &Index, requests: &[Request]) {
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         scored.into_iter().take(VOTERS).map(|(_, row)| row).collect()
     };
-    let queries: Vec<&Vec<f32>> = requests.iter().step_by(2).flat_map(|one| &one[1..]).collect();
+    let queries: Vec<&Vec<f32>> =
+        requests.iter().step_by(2).flat_map(|one| &one.vectors[1..]).collect();
     let (mut exact, mut times) = (Vec::new(), Vec::new());
     for query in &queries {
         let (cpu, [cosines]) = (ThreadTime::now(), rows.cosines([query]));

@@ -132,30 +132,39 @@ impl Lexical {
             return Ok(scores);
         };
         let scoring = EnableScoring::enabled_from_searcher(&self.searcher);
-        let scorer =
-            self.query(text).weight(scoring).and_then(|weight| weight.scorer(segment, 1.0));
-        let mut scorer = scorer.map_err(|error| self.failed(error))?;
-        for (tool, score) in tools.iter().zip(&mut scores) {
-            if scorer.doc() < tool.0 {
-                scorer.seek(tool.0);
-            }
-            if scorer.doc() == tool.0 {
-                *score = scorer.score();
+        // Word by word, which passes over most of a list; a union of them
+        // would look at every tool that has one.
+        for word in self.words(text) {
+            let scorer = word.weight(scoring).and_then(|weight| weight.scorer(segment, 1.0));
+            let mut scorer = scorer.map_err(|error| self.failed(error))?;
+            for (tool, score) in tools.iter().zip(&mut scores) {
+                if scorer.doc() < tool.0 {
+                    scorer.seek(tool.0);
+                }
+                if scorer.doc() == tool.0 {
+                    *score += scorer.score();
+                }
             }
         }
         Ok(scores)
     }
 
     fn query(&self, text: &str) -> BooleanQuery {
+        let clause = |word| -> (Occur, Box<dyn Query>) { (Occur::Should, Box::new(word)) };
+        BooleanQuery::new(self.words(text).map(clause).collect())
+    }
+
+    /// The distinct words of a request, each looked up by itself.
+    fn words(&self, text: &str) -> impl Iterator<Item = TermQuery> {
         let mut seen = HashSet::new();
         let mut words = terms(text);
         words.retain(|word| seen.insert(word.clone()));
         words.truncate(MAX_QUERY_TERMS);
-        let clause = |word: &String| -> (Occur, Box<dyn Query>) {
-            let term = Term::from_field_text(self.field, word);
-            (Occur::Should, Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)))
-        };
-        BooleanQuery::new(words.iter().map(clause).collect())
+        let field = self.field;
+        words.into_iter().map(move |word| {
+            let term = Term::from_field_text(field, &word);
+            TermQuery::new(term, IndexRecordOption::WithFreqs)
+        })
     }
 
     fn failed(&self, error: tantivy::TantivyError) -> IndexError {

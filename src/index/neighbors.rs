@@ -3,9 +3,8 @@
 //! Owns one file, `neighbors.safetensors`. `hnsw_rs` builds the graphs: its
 //! insertion, and its choice of neighbours while others write, are some two
 //! thousand lines. Its own dump is not used: reading one makes a heap object of
-//! every node and link and panics on damage, and its search takes three to six
-//! times as long as the one over mapped slices in `vectors`
-//! (`eval/reports/size.md`).
+//! every node and link and panics on damage. `vectors` searches the mapped
+//! slices; what that takes and finds stands in `eval/reports/size.md`.
 
 mod links;
 

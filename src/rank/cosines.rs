@@ -1,6 +1,6 @@
 //! Cosines of the tool texts with a request, and whose are the best.
 
-use super::top_k::{higher, top_k};
+use super::top_k::{higher, top_k, top_rows};
 use super::{Corpus, Recipe};
 use crate::vectors::Graph;
 use crate::vectors::Rows;
@@ -18,7 +18,7 @@ pub(super) struct Cosines<'a> {
     joint: Option<Column<'a>>,
 }
 
-/// The cosines with one query.
+/// The cosines with one query, clamped.
 struct Column<'a> {
     query: &'a [f32],
     all: Option<Vec<f32>>,
@@ -44,11 +44,11 @@ impl<'a> Cosines<'a> {
             (Some(_), _) => (None, None),
             (None, None) => {
                 let [of_tool] = texts.cosines([tool]);
-                (Some(of_tool), None)
+                (Some(clamped(of_tool)), None)
             }
             (None, Some(joint)) => {
                 let [of_tool, of_joint] = texts.cosines([tool, joint]);
-                (Some(of_tool), Some(of_joint))
+                (Some(clamped(of_tool)), Some(clamped(of_joint)))
             }
         };
         let joint = joint.map(|query| Column { query, all: of_joint });
@@ -83,12 +83,13 @@ impl<'a> Cosines<'a> {
 
     fn best(&self, column: &Column<'_>, n: usize) -> Vec<usize> {
         let scored = |row: usize| (column.of(&self.texts, row), row);
-        let best = match self.graph {
-            Some(graph) => {
+        let best = match (self.graph, &column.all) {
+            (Some(graph), _) => {
                 let rows = graph.nearest(column.query, n * ROWS_A_TOOL).into_iter();
                 top_k(rows.map(scored), n, higher)
             }
-            None => top_k((0..self.texts.n_rows()).map(scored), n, higher),
+            (None, Some(all)) => top_rows(all, n),
+            (None, None) => top_k((0..self.texts.n_rows()).map(scored), n, higher),
         };
         best.into_iter().map(|(_, row)| row).collect()
     }
@@ -98,8 +99,14 @@ impl Column<'_> {
     fn of(&self, texts: &Rows<'_>, row: usize) -> f32 {
         match &self.all {
             Some(all) => all[row],
-            None => texts.cosine(row, self.query),
+            None => texts.cosine(row, self.query).max(0.0),
         }
-        .max(0.0)
     }
+}
+
+fn clamped(mut cosines: Vec<f32>) -> Vec<f32> {
+    for cosine in &mut cosines {
+        *cosine = cosine.max(0.0);
+    }
+    cosines
 }

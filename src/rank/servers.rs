@@ -1,7 +1,7 @@
 //! Stage 1, the score of a server.
 
 use super::Corpus;
-use super::top_k::{higher, top_k};
+use super::top_k::{higher, top_k, top_rows};
 use crate::vectors::Graph;
 use crate::vectors::Rows;
 
@@ -44,12 +44,11 @@ impl<'a> Scores<'a> {
 
     /// The `n` best servers with their scores, best first.
     pub(super) fn best(&self, n: usize) -> Vec<(f32, usize)> {
-        let n_servers = self.n_servers();
         let Some(graph) = self.graph else {
-            return top_k((0..n_servers).map(|server| (self.of(server), server)), n, higher);
+            return self.all.as_deref().map(|all| top_rows(all, n)).unwrap_or_default();
         };
         let rows = graph.nearest(self.query, n * ROWS_A_SERVER).into_iter();
-        let mut servers: Vec<usize> = rows.map(|row| row % n_servers).collect();
+        let mut servers: Vec<usize> = rows.map(|row| row % self.n_servers()).collect();
         servers.sort_unstable();
         servers.dedup();
         top_k(servers.into_iter().map(|server| (self.of(server), server)), n, higher)

@@ -14,24 +14,70 @@ pub fn top_k<T>(
     order: impl Fn(&T, &T) -> Ordering + Copy,
 ) -> Vec<T> {
     if k == 0 {
+        // An item may cost something.
         return Vec::new();
     }
-    let mut kept: BinaryHeap<Worst<T, _>> = BinaryHeap::new();
+    let mut best = Best::new(k, order);
     for item in items {
-        if kept.len() < k {
-            kept.push(Worst { item, order });
-        } else if let Some(mut worst) = kept.peek_mut()
-            && order(&item, &worst.item) == Ordering::Less
-        {
-            worst.item = item;
+        best.offer(item);
+    }
+    best.into_sorted()
+}
+
+/// The `k` highest scores, none of them NaN, and their rows: what [`top_k`]
+/// finds by [`higher`].
+///
+/// SIMD passes over blocks without a score as high as the worst one kept.
+pub(super) fn top_rows(scores: &[f32], k: usize) -> Vec<(f32, usize)> {
+    let mut best = Best::new(k, higher);
+    for (block, first) in scores.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
+        let bar = best.worst().map_or(f32::NEG_INFINITY, |worst| worst.0);
+        if block.iter().fold(false, |is_high, score| is_high | (*score >= bar)) {
+            block.iter().copied().zip(first..).for_each(|scored| best.offer(scored));
         }
     }
-    kept.into_sorted_vec().into_iter().map(|kept| kept.item).collect()
+    best.into_sorted()
 }
+
+/// Scores that are looked at together.
+const BLOCK: usize = 32;
 
 /// Higher score first, then the lower row.
 pub(super) fn higher(a: &(f32, usize), b: &(f32, usize)) -> Ordering {
     b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
+}
+
+/// The best of the items offered so far, `k` at most.
+struct Best<T, F> {
+    kept: BinaryHeap<Worst<T, F>>,
+    k: usize,
+    order: F,
+}
+
+impl<T, F: Fn(&T, &T) -> Ordering + Copy> Best<T, F> {
+    fn new(k: usize, order: F) -> Self {
+        Self { kept: BinaryHeap::new(), k, order }
+    }
+
+    /// What the next item must beat, once there are `k`.
+    fn worst(&self) -> Option<&T> {
+        let is_full = self.kept.len() == self.k;
+        self.kept.peek().filter(|_| is_full).map(|worst| &worst.item)
+    }
+
+    fn offer(&mut self, item: T) {
+        if self.kept.len() < self.k {
+            self.kept.push(Worst { item, order: self.order });
+        } else if let Some(mut worst) = self.kept.peek_mut()
+            && (self.order)(&item, &worst.item) == Ordering::Less
+        {
+            worst.item = item;
+        }
+    }
+
+    fn into_sorted(self) -> Vec<T> {
+        self.kept.into_sorted_vec().into_iter().map(|kept| kept.item).collect()
+    }
 }
 
 /// Heap entry; the heap's maximum is the worst item kept.
@@ -80,5 +126,21 @@ mod tests {
             sorted.truncate(k);
             prop_assert_eq!(top_k(items, k, better), sorted);
         }
+
+        #[test]
+        fn rows_are_those_of_a_full_sort(
+            scores in prop::collection::vec(0u8..50, 0..300),
+            k in 0usize..30,
+        ) {
+            let scores: Vec<f32> = scores.into_iter().map(f32::from).collect();
+            let rows = scores.iter().copied().zip(0..);
+            prop_assert_eq!(top_rows(&scores, k), top_k(rows, k, higher));
+        }
+    }
+
+    #[test]
+    fn none_of_many_looks_at_none() {
+        let items = std::iter::repeat_with(|| -> (f32, u32) { panic!("looked at") });
+        assert_eq!(top_k(items.take(3), 0, better), []);
     }
 }

@@ -1,53 +1,97 @@
-//! Dot products of rows with a query: one kernel a precision.
+//! Dot products of rows with queries: one kernel a precision.
 //!
 //! Plain loops over sixteen sums, which the compiler turns into SIMD, compiled
-//! for AVX2 too where the processor has it. What they and others take stands in
-//! `eval/reports/size.md`. Without fused operations, which cost forty times as
-//! much where the processor has none, every processor gives the same bits.
+//! for AVX2 too where the processor has it. A row is loaded once for all
+//! queries, whose sums do not wait for each other. What they and others take
+//! stands in `eval/reports/performance.md`. Without fused operations, which cost forty
+//! times as much where the processor has none, every processor gives the same
+//! bits, and so does a query alone or beside others.
 
 use multiversion::multiversion;
 
 /// Sums side by side: two AVX2 registers, or four of SSE2 and NEON.
 const LANES: usize = 16;
 
-/// Dot products of rows, `[n × dim]`, with a query, `[dim]`, into `[n]`.
+/// Dot products of rows, `[n × dim]`, with each of `N` queries, `[dim]`, into
+/// `[n]` a query.
 #[multiversion(targets("x86_64+avx2"))]
-pub(super) fn f32(rows: &[f32], query: &[f32], products: &mut [f32]) {
-    for (row, product) in rows.chunks_exact(query.len()).zip(products) {
-        *product = sum(row, query, |a| a);
-    }
+pub(super) fn f32<const N: usize>(
+    rows: &[f32],
+    queries: [&[f32]; N],
+    products: &mut [&mut [f32]; N],
+) {
+    each(rows, queries, products, |a| a);
 }
 
 /// The same over bits of binary16.
 #[multiversion(targets("x86_64+avx2"))]
-pub(super) fn f16(rows: &[u16], query: &[f32], products: &mut [f32]) {
-    for (row, product) in rows.chunks_exact(query.len()).zip(products) {
-        *product = sum(row, query, widened);
-    }
+pub(super) fn f16<const N: usize>(
+    rows: &[u16],
+    queries: [&[f32]; N],
+    products: &mut [&mut [f32]; N],
+) {
+    each(rows, queries, products, widened);
 }
 
 /// The same over codes; the caller multiplies by their scales.
 #[multiversion(targets("x86_64+avx2"))]
-pub(super) fn int8(rows: &[i8], query: &[f32], products: &mut [f32]) {
-    for (row, product) in rows.chunks_exact(query.len()).zip(products) {
-        *product = sum(row, query, f32::from);
-    }
+pub(super) fn int8<const N: usize>(
+    rows: &[i8],
+    queries: [&[f32]; N],
+    products: &mut [&mut [f32]; N],
+) {
+    each(rows, queries, products, f32::from);
 }
 
 /// Inlined always: only so is it compiled for what the caller is compiled for.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "said above")]
-fn sum<T: Copy>(row: &[T], query: &[f32], number: impl Fn(T) -> f32) -> f32 {
-    let mut sums = [0.0_f32; LANES];
-    let (row, row_end) = row.as_chunks::<LANES>();
-    let (query, query_end) = query.as_chunks::<LANES>();
-    for (row, query) in row.iter().zip(query) {
-        for ((sum, a), b) in sums.iter_mut().zip(row).zip(query) {
-            *sum += number(*a) * b;
+fn each<T: Copy, const N: usize>(
+    rows: &[T],
+    queries: [&[f32]; N],
+    products: &mut [&mut [f32]; N],
+    number: impl Fn(T) -> f32 + Copy,
+) {
+    let dim = queries[0].len();
+    for (n, row) in rows.chunks_exact(dim).enumerate() {
+        let sums = sums(row, queries, number);
+        for q in 0..N {
+            products[q][n] = sums[q];
         }
     }
-    let end: f32 = row_end.iter().zip(query_end).map(|(a, b)| number(*a) * b).sum();
-    sums.iter().sum::<f32>() + end
+}
+
+/// One row with all queries. By indices: chains of iterators over arrays of
+/// arrays stay calls, which nothing makes SIMD of.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "said above")]
+fn sums<T: Copy, const N: usize>(
+    row: &[T],
+    queries: [&[f32]; N],
+    number: impl Fn(T) -> f32,
+) -> [f32; N] {
+    let n_chunks = row.len() / LANES;
+    let (chunks, end) = row.as_chunks::<LANES>();
+    let mut query_chunks = [&[][..]; N];
+    for q in 0..N {
+        query_chunks[q] = &queries[q].as_chunks::<LANES>().0[..n_chunks];
+    }
+    let mut lanes = [[0.0_f32; LANES]; N];
+    for (n, chunk) in chunks.iter().enumerate() {
+        for q in 0..N {
+            let (query, before) = (&query_chunks[q][n], lanes[q]);
+            for k in 0..LANES {
+                lanes[q][k] = before[k] + number(chunk[k]) * query[k];
+            }
+        }
+    }
+    let mut sums = [0.0; N];
+    for q in 0..N {
+        let query_end = queries[q].as_chunks::<LANES>().1;
+        let end: f32 = end.iter().zip(query_end).map(|(a, b)| number(*a) * b).sum();
+        sums[q] = lanes[q].iter().sum::<f32>() + end;
+    }
+    sums
 }
 
 /// Σ a·b of two rows of codes, rounded once.
@@ -76,12 +120,20 @@ mod tests {
 
     use super::*;
 
-    /// Two equal rows, so that the second is found too.
-    fn both<T: Copy>(kernel: fn(&[T], &[f32], &mut [f32]), row: &[T], query: &[f32]) -> f32 {
-        let mut products = [0.0; 2];
-        kernel(&[row, row].concat(), query, &mut products);
-        assert_eq!(products[0].to_bits(), products[1].to_bits());
-        products[0]
+    type Kernel<T, const N: usize> = fn(&[T], [&[f32]; N], &mut [&mut [f32]; N]);
+
+    /// Of two equal rows, so that the second is found too, with a query alone
+    /// and beside another.
+    fn product<T: Copy>(one: Kernel<T, 1>, two: Kernel<T, 2>, row: &[T], query: &[f32]) -> f32 {
+        let rows = [row, row].concat();
+        let other: Vec<f32> = query.iter().map(|number| 1.0 - number).collect();
+        let (mut alone, mut beside, mut others) = ([0.0; 2], [0.0; 2], [0.0; 2]);
+        one(&rows, [query], &mut [&mut alone]);
+        two(&rows, [&other, query], &mut [&mut others, &mut beside]);
+        for product in [alone[1], beside[0], beside[1]] {
+            assert_eq!(product.to_bits(), alone[0].to_bits());
+        }
+        alone[0]
     }
 
     fn check(row: &[f32], query: &[f32], found: f32) {
@@ -98,10 +150,10 @@ mod tests {
             let query: Vec<f32> = pairs.iter().map(|pair| pair.1).collect();
             // Multiples of 1/64 are exact in binary16.
             let row: Vec<f32> = codes_of.iter().map(|code| f32::from(*code) / 64.0).collect();
-            check(&row, &query, both(super::f32, &row, &query));
-            check(&row, &query, both(int8, &codes_of, &query) / 64.0);
+            check(&row, &query, product(super::f32, super::f32, &row, &query));
+            check(&row, &query, product(int8, int8, &codes_of, &query) / 64.0);
             let bits: Vec<u16> = row.iter().map(|a| crate::vectors::precision::narrowed(*a)).collect();
-            check(&row, &query, both(f16, &bits, &query));
+            check(&row, &query, product(f16, f16, &bits, &query));
             check(&row, &row, codes(&codes_of, &codes_of) / 4096.0);
         }
     }

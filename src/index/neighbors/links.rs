@@ -13,8 +13,8 @@ use crate::vectors::Rows;
 use crate::vectors::quantise;
 
 /// Links a node and layer (M; the base layer has up to twice as many), and
-/// candidates looked at to choose them. What more and fewer cost and bring
-/// stands in `eval/reports/size.md`.
+/// candidates looked at to choose them. What they cost and find stands in
+/// `eval/reports/size.md`.
 const LINKS: usize = 24;
 const CANDIDATES: usize = 100;
 
