@@ -9,9 +9,11 @@ mod judge;
 mod method;
 mod queries;
 mod stages;
+mod view;
 
 pub use error::RouteError;
 pub use method::{Method, Stages};
+pub use view::View;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,6 +84,8 @@ pub struct Options {
     /// Confidence under which the answer is "no tool fits", in [0, 1]; that of
     /// the calibration by default.
     pub floor: Option<f32>,
+    /// What may be found; everything by default.
+    pub view: Option<Arc<View>>,
 }
 
 impl Default for Options {
@@ -94,6 +98,7 @@ impl Default for Options {
             exclude: Vec::new(),
             cursor: None,
             floor: None,
+            view: None,
         }
     }
 }
@@ -193,9 +198,8 @@ impl Router {
     /// which matches there are.
     fn cursor(&self, ask: &Ask, options: &Options) -> Result<Cursor, RouteError> {
         let (k, method, exclude) = (options.top_k, &options.method, &options.exclude);
-        let floor = options.floor;
-        let decided =
-            format!("{} {ask:?} {method:?} {k} {exclude:?} {floor:?}", self.index.digest());
+        let (floor, view, index) = (options.floor, &options.view, self.index.digest());
+        let decided = format!("{index} {ask:?} {method:?} {k} {exclude:?} {floor:?} {view:?}");
         let start = Cursor::start(self.index.manifest().generation, &decided);
         Ok(start.resume(options.cursor.as_deref())?)
     }

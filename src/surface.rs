@@ -59,6 +59,20 @@ pub fn without_index() -> Surface {
     }
 }
 
+/// What the part of an index says of itself that a visitor may see.
+#[must_use]
+pub fn of_part(servers: &[String], n_tools: usize) -> Surface {
+    let examples: Vec<String> = servers.iter().take(MAX_EXAMPLES).map(|name| short(name)).collect();
+    let n_servers = servers.len();
+    Surface {
+        instructions: instructions(n_servers, n_tools, &examples),
+        tool_description: tool_description(n_servers, n_tools, &examples),
+        n_servers,
+        n_tools,
+        tokens: SurfaceTokens::default(),
+    }
+}
+
 /// JSON Schema of the arguments of `discover_tools`.
 #[must_use]
 pub fn input_schema() -> Value {

@@ -52,6 +52,7 @@ pub(super) fn read(
         cursor: text("cursor")?,
         method: defaults.method,
         floor: defaults.floor,
+        view: None,
     };
     Ok((ask, options))
 }

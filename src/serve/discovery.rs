@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode,
-    GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, JsonObject,
-    ListPromptsResult, ListToolsResult, PaginatedRequestParams, Prompt, PromptMessage, Role,
-    ServerCapabilities, ServerConfig, Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult,
+    DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
+    Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
+    ListToolsResult, PaginatedRequestParams, Prompt, PromptMessage, Role, ServerCapabilities,
+    ServerConfig, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -17,6 +18,7 @@ use super::engine::Engine;
 use super::{arguments, calls, report, result};
 use crate::access::Policy;
 use crate::access::Visitor;
+use crate::index::Surface;
 use crate::surface;
 
 /// How long a client may keep `tools/list` (2026-07-28); the list changes only
@@ -59,6 +61,28 @@ impl Discovery {
         tokio::task::spawn_blocking(move || engine.warm_up());
     }
 
+    /// What the index says of itself to who asks. Without a policy it needs no
+    /// more than a small file.
+    async fn surface(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Arc<Surface>, ErrorData> {
+        let (engine, visitor) = (Arc::clone(&self.engine), self.visitor(context));
+        if visitor.policy.allows_all() {
+            return Ok(engine.surface());
+        }
+        let seen = tokio::task::spawn_blocking(move || engine.surface_for(&visitor)).await;
+        seen.map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    }
+
+    /// A list that follows from a token is nobody else's.
+    fn scope(&self, context: &RequestContext<RoleServer>) -> CacheScope {
+        match self.visitor(context).policy.allows_all() {
+            true => CacheScope::Public,
+            false => CacheScope::Private,
+        }
+    }
+
     fn unknown(&self, name: &str) -> ErrorData {
         let discover = surface::TOOL_NAME;
         let known = match self.engine.backends() {
@@ -80,7 +104,7 @@ impl Discovery {
                 Err(error) => return Ok(result::failure(&error.to_string())),
             };
             let start = Instant::now();
-            let routed = engine.route(&ask, &options);
+            let routed = engine.route(&ask, options, &visitor);
             report::discovered(&engine, &visitor, &routed, start.elapsed());
             match routed {
                 Ok(routed) => Ok(result::success(&routed.reply)),
@@ -96,15 +120,28 @@ impl Discovery {
 
 impl ServerHandler for Discovery {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_prompts().build();
-        let mut info = ServerConfig::new(capabilities);
-        info.server_info = Implementation::new("toolscout", env!("CARGO_PKG_VERSION"));
-        let instructions = &self.engine.surface().instructions;
-        info.instructions = Some(match self.engine.backends() {
-            Some(_) => surface::with_calls(instructions),
-            None => instructions.clone(),
-        });
-        info
+        info(&self.engine, &self.engine.surface())
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut result = self.negotiate_initialize(&request)?;
+        let surface = self.surface(&context).await?;
+        result.instructions = info(&self.engine, &surface).instructions;
+        Ok(result)
+    }
+
+    async fn discover(
+        &self,
+        context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        let surface = self.surface(&context).await?;
+        Ok(DiscoverResult::from_server_info(versions, info(&self.engine, &surface)))
     }
 
     async fn on_initialized(&self, _context: NotificationContext<RoleServer>) {
@@ -114,18 +151,18 @@ impl ServerHandler for Discovery {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         refuse_cursor(request)?;
         self.warm_up();
         report::listed(&self.engine);
-        let mut tools = vec![tool(&self.engine)?];
+        let mut tools = vec![tool(&*self.surface(&context).await?)?];
         if self.engine.backends().is_some() {
             tools.push(read_tool(surface::call_entry())?);
         }
         let mut list = ListToolsResult::with_all_items(tools);
         list.ttl_ms = Some(LIST_TTL_MS);
-        list.cache_scope = Some(CacheScope::Public);
+        list.cache_scope = Some(self.scope(&context));
         Ok(list)
     }
 
@@ -162,7 +199,7 @@ impl ServerHandler for Discovery {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         if request.name != surface::PROMPT_NAME {
             let known = surface::PROMPT_NAME;
@@ -171,7 +208,7 @@ impl ServerHandler for Discovery {
                 None,
             ));
         }
-        let text = surface::system_prompt(&self.engine.surface());
+        let text = surface::system_prompt(&*self.surface(&context).await?);
         Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())
     }
 
@@ -198,8 +235,19 @@ fn refuse_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorDat
     }
 }
 
-fn tool(engine: &Engine) -> Result<Tool, ErrorData> {
-    let mut entry = surface::tool_entry(&engine.surface().tool_description);
+fn info(engine: &Engine, surface: &Surface) -> ServerConfig {
+    let capabilities = ServerCapabilities::builder().enable_tools().enable_prompts().build();
+    let mut info = ServerConfig::new(capabilities);
+    info.server_info = Implementation::new("toolscout", env!("CARGO_PKG_VERSION"));
+    info.instructions = Some(match engine.backends() {
+        Some(_) => surface::with_calls(&surface.instructions),
+        None => surface.instructions.clone(),
+    });
+    info
+}
+
+fn tool(surface: &Surface) -> Result<Tool, ErrorData> {
+    let mut entry = surface::tool_entry(&surface.tool_description);
     if let Some(entry) = entry.as_object_mut() {
         entry.insert("outputSchema".to_owned(), surface::output_schema());
     }

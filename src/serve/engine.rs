@@ -18,7 +18,9 @@ use super::gate::Gate;
 use super::metrics::Metrics;
 use super::raw::Shelf;
 use super::schema::Schema;
+use crate::access::Visitor;
 use crate::catalog::RawJson;
+use crate::catalog::ServerId;
 use crate::catalog::ToolId;
 use crate::embed::Embedder;
 use crate::error::Fault;
@@ -26,11 +28,13 @@ use crate::index::Index;
 use crate::index::IndexError;
 use crate::index::Manifest;
 use crate::index::Surface;
+use crate::index::ToolRecord;
 use crate::router::Ask;
 use crate::router::Options;
 use crate::router::RouteError;
 use crate::router::Routed;
 use crate::router::Router;
+use crate::router::View;
 use crate::surface;
 
 /// Makes the embedder that an index was built with.
@@ -45,6 +49,8 @@ pub struct Engine {
     live: RwLock<Option<Arc<Live>>>,
     /// The surface of a generation that is not loaded yet.
     seen: RwLock<Option<(String, Arc<Surface>)>>,
+    /// The same for visitors who may not see all, by generation and policy.
+    parts: Cache<(String, usize), Arc<Surface>>,
     loading: Mutex<()>,
     backends: Option<Backends>,
     /// An index that is being built while we already serve.
@@ -64,8 +70,13 @@ pub struct Engine {
 /// Offers that are remembered.
 const OFFERS: usize = 16_384;
 
-/// Compiled schemas that are kept.
+/// Compiled schemas that are kept, and views of tenants.
 const CACHED_SCHEMAS: usize = 256;
+const CACHED_VIEWS: usize = 1_024;
+
+fn allows(visitor: &Visitor, tool: &ToolRecord) -> bool {
+    visitor.policy.check(&tool.server, &tool.name, tool.annotations.as_ref()).is_ok()
+}
 
 /// One generation, loaded.
 pub(super) struct Live {
@@ -77,6 +88,8 @@ pub(super) struct Live {
     /// What can be called.
     pub(super) directory: Directory,
     schemas: Cache<ToolId, Arc<Schema>>,
+    /// By the policy they follow from.
+    views: Cache<usize, Arc<View>>,
 }
 
 impl Live {
@@ -84,6 +97,19 @@ impl Live {
     fn is_embedded_like(&self, manifest: &Manifest) -> bool {
         *self.embedder.identity() == manifest.embedder
             && self.router.index().manifest().remote == manifest.remote
+    }
+
+    /// What a visitor may find; `None` for everything.
+    fn view(&self, visitor: &Visitor) -> Result<Option<Arc<View>>, IndexError> {
+        let policy = &visitor.policy;
+        if policy.allows_all() {
+            return Ok(None);
+        }
+        // Policies live as long as the process.
+        let view = self.views.get_or_insert_with(&(Arc::as_ptr(policy) as usize), || {
+            View::of(self.router.index(), |tool| allows(visitor, tool)).map(Arc::new)
+        });
+        view.map(Some)
     }
 
     /// The schema of a tool, compiled once; one that is absent allows everything.
@@ -139,6 +165,7 @@ impl Engine {
             defaults,
             live: RwLock::default(),
             seen: RwLock::default(),
+            parts: Cache::new(CACHED_VIEWS),
             loading: Mutex::default(),
             backends: None,
             gate: Gate::default(),
@@ -184,8 +211,37 @@ impl Engine {
     ///
     /// # Errors
     /// Says what is missing and how to get it.
-    pub fn route(&self, ask: &Ask, options: &Options) -> Result<Routed, EngineError> {
-        Ok(self.live()?.router.route(ask, options)?)
+    pub fn route(
+        &self,
+        ask: &Ask,
+        options: Options,
+        visitor: &Visitor,
+    ) -> Result<Routed, EngineError> {
+        let live = self.live()?;
+        let view = live.view(visitor)?;
+        Ok(live.router.route(ask, &Options { view, ..options })?)
+    }
+
+    /// What the index says of itself to a visitor.
+    pub(super) fn surface_for(&self, visitor: &Visitor) -> Arc<Surface> {
+        if visitor.policy.allows_all() {
+            return self.surface();
+        }
+        let generation = self.generation().unwrap_or_default();
+        let key = (generation, Arc::as_ptr(&visitor.policy) as usize);
+        let part = self.parts.get_or_insert_with(&key, || self.part(visitor).map(Arc::new));
+        // What is there is nobody's business as long as nobody may see it.
+        part.unwrap_or_else(|_| Arc::new(surface::without_index()))
+    }
+
+    /// Needs no model, for `initialize` waits for it.
+    fn part(&self, visitor: &Visitor) -> Result<Surface, IndexError> {
+        let index = Index::open(&self.dir)?;
+        let view = View::of(&index, |tool| allows(visitor, tool))?;
+        let rows = view.servers().filter_map(|row| u32::try_from(row).ok());
+        let names = rows.map(|row| Ok(index.server(ServerId(row))?.name));
+        let names = names.collect::<Result<Vec<String>, IndexError>>()?;
+        Ok(surface::of_part(&names, view.tools().len()))
     }
 
     /// Loads what `route` needs, ahead of the first request.
@@ -275,8 +331,8 @@ impl Engine {
             }
             None => Directory::default(),
         };
-        let schemas = Cache::new(CACHED_SCHEMAS);
-        Ok(Live { generation, embedder, router, surface, directory, schemas })
+        let (schemas, views) = (Cache::new(CACHED_SCHEMAS), Cache::new(CACHED_VIEWS));
+        Ok(Live { generation, embedder, router, surface, directory, schemas, views })
     }
 
     /// Verifies the index while the model loads.

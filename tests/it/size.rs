@@ -93,6 +93,7 @@ fn corpus(index: &Index) -> Corpus<'_> {
         tool_server: index.tool_server(),
         server_graph: index.graph(Neighbors::Servers),
         tool_graph: index.graph(Neighbors::Tools),
+        allowed: None,
     }
 }
 
