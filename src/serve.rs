@@ -14,6 +14,7 @@ mod finish;
 mod gate;
 mod http;
 mod metrics;
+mod offers;
 mod raw;
 mod report;
 mod result;

@@ -29,6 +29,9 @@ pub struct Serve {
     /// Confidence under which the answer is "no tool fits", 0 to 1 [default: that of the calibration]
     #[arg(long, value_name = "P", value_parser = probability)]
     pub floor: Option<f32>,
+    /// Also list what was found as tools of their own, for older clients that honour `list_changed`
+    #[arg(long)]
+    pub dynamic_tools: bool,
     /// Offer and call only tools that are annotated as read-only
     #[arg(long)]
     pub read_only: bool,

@@ -42,6 +42,7 @@ pub(super) fn run(config: &Config, arguments: &Serve) -> anyhow::Result<()> {
         .context("cannot start the async runtime")?;
     let _inside = runtime.enter();
     let mut engine = Engine::new(config.index.clone(), loader, defaults);
+    engine.is_dynamic = arguments.dynamic_tools;
     if let Some(backends) = servers::backends(config, arguments)? {
         engine = engine.with_backends(backends);
     }

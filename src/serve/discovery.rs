@@ -1,20 +1,23 @@
 //! The MCP side: what is listed, what is called.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult,
     DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
     Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
-    ListToolsResult, PaginatedRequestParams, Prompt, PromptMessage, Role, ServerCapabilities,
-    ServerConfig, Tool,
+    ListToolsResult, PaginatedRequestParams, Prompt, PromptMessage, ProtocolVersion, Role,
+    ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 
 use super::engine::Engine;
+use super::offers::Offers;
 use super::{arguments, calls, report, result};
 use crate::access::Policy;
 use crate::access::Visitor;
@@ -36,17 +39,20 @@ pub(super) struct Discovery {
     engine: Arc<Engine>,
     /// Who asks, where no request says it.
     visitor: Visitor,
+    /// What was found in this session, where it is shown as tools of their own.
+    offers: Arc<Offers>,
 }
 
 impl Discovery {
     /// For one client, who may do what `policy` allows.
     pub(super) fn new(engine: Arc<Engine>, policy: Arc<Policy>) -> Self {
-        Self { engine, visitor: Visitor { policy, ..Visitor::default() } }
+        let visitor = Visitor { policy, ..Visitor::default() };
+        Self { engine, visitor, offers: Arc::default() }
     }
 
     /// For HTTP, where each request says whose it is.
     pub(super) fn of_visitors(engine: Arc<Engine>) -> Self {
-        Self { engine, visitor: Visitor::default() }
+        Self { engine, visitor: Visitor::default(), offers: Arc::default() }
     }
 
     fn visitor(&self, context: &RequestContext<RoleServer>) -> Visitor {
@@ -95,8 +101,11 @@ impl Discovery {
     async fn find(
         &self,
         given: JsonObject,
-        visitor: Visitor,
+        context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let (visitor, offers) = (self.visitor(context), self.offers_of(context));
+        let changed = Arc::new(AtomicBool::new(false));
+        let has_changed = Arc::clone(&changed);
         let (engine, _under_way) = (Arc::clone(&self.engine), self.engine.calls.token());
         let answered = tokio::task::spawn_blocking(move || {
             let (ask, options) = match arguments::read(&given, &engine.defaults) {
@@ -107,14 +116,29 @@ impl Discovery {
             let routed = engine.route(&ask, options, &visitor);
             report::discovered(&engine, &visitor, &routed, start.elapsed());
             match routed {
-                Ok(routed) => Ok(result::success(&routed.reply)),
+                Ok(routed) => {
+                    let found = &routed.reply.matches;
+                    has_changed.store(offers.is_some_and(|it| it.add(found)), Relaxed);
+                    Ok(result::success(&routed.reply))
+                }
                 Err(error) => result::from_error(&error),
             }
         });
         let result = answered
             .await
             .map_err(|error| ErrorData::internal_error(format!("routing failed: {error}"), None))?;
+        if changed.load(Relaxed) {
+            drop(context.peer.notify_tool_list_changed().await);
+        }
         Ok(result?.into())
+    }
+
+    /// The tools of this session, where it may have some.
+    fn offers_of(&self, context: &RequestContext<RoleServer>) -> Option<Arc<Offers>> {
+        let version = context.protocol_version();
+        let has_session = version.is_some_and(|it| it < ProtocolVersion::V_2026_07_28);
+        let may = self.engine.is_dynamic && has_session && self.engine.backends().is_some();
+        may.then(|| Arc::clone(&self.offers))
     }
 }
 
@@ -160,6 +184,7 @@ impl ServerHandler for Discovery {
         if self.engine.backends().is_some() {
             tools.push(read_tool(surface::call_entry())?);
         }
+        tools.extend(self.offers_of(&context).into_iter().flat_map(|offers| offers.list()));
         let mut list = ListToolsResult::with_all_items(tools);
         list.ttl_ms = Some(LIST_TTL_MS);
         list.cache_scope = Some(self.scope(&context));
@@ -173,8 +198,16 @@ impl ServerHandler for Discovery {
     ) -> Result<CallToolResponse, ErrorData> {
         let given = request.arguments.unwrap_or_default();
         match &*request.name {
-            surface::TOOL_NAME => self.find(given, self.visitor(&context)).await,
+            surface::TOOL_NAME => self.find(given, &context).await,
             surface::CALL_NAME if self.engine.backends().is_some() => {
+                let visitor = self.visitor(&context);
+                calls::call(&self.engine, visitor, given, context).await.map(Into::into)
+            }
+            name if self.offers_of(&context).is_some() => {
+                let given = JsonObject::from_iter([
+                    ("name".to_owned(), name.into()),
+                    ("arguments".to_owned(), Value::Object(given)),
+                ]);
                 let visitor = self.visitor(&context);
                 calls::call(&self.engine, visitor, given, context).await.map(Into::into)
             }
@@ -236,7 +269,11 @@ fn refuse_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorDat
 }
 
 fn info(engine: &Engine, surface: &Surface) -> ServerConfig {
-    let capabilities = ServerCapabilities::builder().enable_tools().enable_prompts().build();
+    let capabilities = ServerCapabilities::builder().enable_tools().enable_prompts();
+    let capabilities = match engine.is_dynamic {
+        true => capabilities.enable_tool_list_changed().build(),
+        false => capabilities.build(),
+    };
     let mut info = ServerConfig::new(capabilities);
     info.server_info = Implementation::new("toolscout", env!("CARGO_PKG_VERSION"));
     info.instructions = Some(match engine.backends() {

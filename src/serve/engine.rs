@@ -53,6 +53,8 @@ pub struct Engine {
     parts: Cache<(String, usize), Arc<Surface>>,
     loading: Mutex<()>,
     backends: Option<Backends>,
+    /// Sessions show what they found as tools of their own.
+    pub is_dynamic: bool,
     /// An index that is being built while we already serve.
     pub gate: Gate,
     /// Results on their way to clients.
@@ -168,6 +170,7 @@ impl Engine {
             parts: Cache::new(CACHED_VIEWS),
             loading: Mutex::default(),
             backends: None,
+            is_dynamic: false,
             gate: Gate::default(),
             shelf: Arc::default(),
             closing: CancellationToken::new(),
