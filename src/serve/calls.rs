@@ -12,7 +12,6 @@ use rmcp::model::CallToolResult;
 use rmcp::model::ErrorCode;
 use rmcp::model::JsonObject;
 use rmcp::model::ProgressNotificationParam;
-use rmcp::model::ProtocolVersion;
 use rmcp::service::RequestContext;
 use serde_json::Value;
 use serde_json::value::to_raw_value;
@@ -20,6 +19,7 @@ use tokio::sync::mpsc;
 
 use super::arguments;
 use super::directory::Found;
+use super::discovery::is_stateless;
 use super::engine::Engine;
 use super::engine::EngineError;
 use super::finish;
@@ -74,10 +74,7 @@ pub(super) async fn call(
     let Some(backends) = engine.backends() else {
         return Ok(result::failure("no server is configured that could be called"));
     };
-    let era = match context.protocol_version() {
-        Some(version) if version >= ProtocolVersion::V_2026_07_28 => Era::Stateless,
-        _ => Era::Handshake,
-    };
+    let era = if is_stateless(&context) { Era::Stateless } else { Era::Handshake };
     let call = Call { tool, arguments, meta: meta(&context) };
     let (cancelled, start) = (context.ct.clone(), Instant::now());
     report::selected(engine, &visitor, &server, &exposed);

@@ -135,9 +135,8 @@ impl Discovery {
 
     /// The tools of this session, where it may have some.
     fn offers_of(&self, context: &RequestContext<RoleServer>) -> Option<Arc<Offers>> {
-        let version = context.protocol_version();
-        let has_session = version.is_some_and(|it| it < ProtocolVersion::V_2026_07_28);
-        let may = self.engine.is_dynamic && has_session && self.engine.backends().is_some();
+        let is_dynamic = self.engine.is_dynamic && !is_stateless(context);
+        let may = is_dynamic && self.engine.backends().is_some();
         may.then(|| Arc::clone(&self.offers))
     }
 }
@@ -248,10 +247,12 @@ impl ServerHandler for Discovery {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
-        if KNOWN_METHODS.contains(&method.as_str()) {
+        // Gone from the later era, whatever its parameters.
+        let is_gone = method == "initialize" && is_stateless(&context);
+        if !is_gone && KNOWN_METHODS.contains(&method.as_str()) {
             return Err(ErrorData::invalid_params(format!("bad parameters for {method}"), None));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
@@ -266,6 +267,12 @@ fn refuse_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorDat
         }
         _ => Ok(()),
     }
+}
+
+/// Whether the client is of the era without sessions.
+pub(super) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    let version = context.protocol_version();
+    version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
 fn info(engine: &Engine, surface: &Surface) -> ServerConfig {
