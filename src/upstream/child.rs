@@ -10,13 +10,17 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use process_wrap::tokio::ChildWrapper;
 use process_wrap::tokio::CommandWrap;
+use serde::de::IgnoredAny;
 use tokio::io::AsyncRead;
 use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio_util::bytes::Bytes;
+use tokio_util::bytes::BytesMut;
 use tokio_util::codec::AnyDelimiterCodec;
 use tokio_util::codec::AnyDelimiterCodecError;
+use tokio_util::codec::Decoder;
 use tokio_util::codec::FramedRead;
 use tokio_util::sync::CancellationToken;
 use tokio_util::sync::DropGuard;
@@ -167,7 +171,7 @@ async fn read(
     input: mpsc::WeakSender<String>,
 ) -> Result<(), UpstreamError> {
     let codec = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), Vec::new(), MAX_MESSAGE);
-    let mut lines = FramedRead::new(stdout, codec);
+    let mut lines = FramedRead::new(stdout, Lines(codec));
     while let Some(line) = lines.next().await {
         let line = match line {
             Ok(line) => line,
@@ -186,6 +190,30 @@ async fn read(
         }
     }
     Ok(())
+}
+
+/// Lines. What a server was writing when it ended is none: that it ended is
+/// the answer to the request, not half a result.
+struct Lines(AnyDelimiterCodec);
+
+impl Decoder for Lines {
+    type Item = Bytes;
+    type Error = AnyDelimiterCodecError;
+
+    fn decode(&mut self, buffer: &mut BytesMut) -> Result<Option<Bytes>, AnyDelimiterCodecError> {
+        self.0.decode(buffer)
+    }
+
+    fn decode_eof(
+        &mut self,
+        buffer: &mut BytesMut,
+    ) -> Result<Option<Bytes>, AnyDelimiterCodecError> {
+        if let Some(line) = self.0.decode(buffer)? {
+            return Ok(Some(line));
+        }
+        let rest = self.0.decode_eof(buffer)?;
+        Ok(rest.filter(|rest| serde_json::from_slice::<IgnoredAny>(rest).is_ok()))
+    }
 }
 
 /// Waits for the end of a server, or brings it about.
