@@ -48,6 +48,8 @@ struct State {
     /// Of the present session: whether it answered a call, and calls since without.
     has_answered: bool,
     n_unanswered: u32,
+    /// Whether the session before ended in a call and had answered none.
+    has_crashed: bool,
     used: Option<Instant>,
     is_over: bool,
     health: Health,
@@ -183,6 +185,7 @@ impl Member {
         let Some(error) = error else {
             if is_present {
                 (state.has_answered, state.n_unanswered) = (true, 0);
+                state.has_crashed = false;
                 state.breaker.succeeded();
             }
             return;
@@ -203,8 +206,10 @@ impl Member {
             UpstreamError::SessionGone => state.session = None,
             error if session.is_closed() || error.is_of_login() => {
                 state.session = None;
-                // One that works and is killed is started again at once.
-                if !state.has_answered || error.is_of_login() {
+                // One that works and is killed is started again at once, and so
+                // is one that has not worked yet, the first time.
+                let again = !state.has_answered && std::mem::replace(&mut state.has_crashed, true);
+                if again || error.is_of_login() {
                     state.fail(error);
                 }
             }
