@@ -40,6 +40,9 @@ const FIRST_LOOK: Duration = Duration::from_millis(1_200);
 /// Words of change within this time are one.
 const DEBOUNCE: Duration = Duration::from_millis(300);
 
+/// Gaps that the log names; more are counted.
+const SHOWN: usize = 20;
+
 /// Who builds, with what.
 pub(super) struct Keeper {
     config: Config,
@@ -141,7 +144,10 @@ impl Keeper {
             }
         }
         match self.run(plan, &choice) {
-            Ok(()) => self.engine.gate.open(),
+            Ok(()) => {
+                self.engine.gate.open();
+                self.warn_of_gaps();
+            }
             Err(error) => {
                 tracing::error!("the index cannot be built: {error:#}");
                 if Index::recorded(&plan.dir).is_err() {
@@ -153,8 +159,34 @@ impl Keeper {
 
     fn update(&self, mut plan: Plan, choice: &Choice) {
         plan.live = self.live(self.start_timeout);
-        if let Err(error) = self.run(&plan, choice) {
-            tracing::warn!("the index stays as it is: {error:#}");
+        match self.run(&plan, choice) {
+            Ok(()) => self.warn_of_gaps(),
+            Err(error) => tracing::warn!("the index stays as it is: {error:#}"),
+        }
+    }
+
+    /// A client sees only what is there; the log says what is not, and why.
+    fn warn_of_gaps(&self) {
+        let manifest = match Index::recorded(&self.config.index) {
+            Ok(manifest) => manifest,
+            Err(error) => return tracing::warn!("{error}"),
+        };
+        let rejected = manifest.rejected.iter().map(|one| {
+            let tool = one.tool.as_deref().map(|tool| format!("/{tool}")).unwrap_or_default();
+            format!("`{}{tool}` is left out: {}", one.server, one.reason)
+        });
+        let stale = manifest.stale.iter().map(|one| {
+            format!("`{}` has the tools of an earlier time: {}", one.server, one.reason)
+        });
+        let withheld = manifest.withheld.iter().map(|one| {
+            format!("`{}/{}` is withheld: its definition is not as approved", one.server, one.tool)
+        });
+        let all: Vec<String> = rejected.chain(stale).chain(withheld).collect();
+        for line in all.iter().take(SHOWN) {
+            tracing::warn!("{line}");
+        }
+        if all.len() > SHOWN {
+            tracing::warn!("… and {} more: `toolscout index inspect --json`", all.len() - SHOWN);
         }
     }
 
@@ -194,7 +226,9 @@ impl Keeper {
         (plan.live.given, plan.live.asks) = (given, false);
         let place = self.embedders.place();
         let choice = Choice::recorded(&self.config, &model, plan.remote.as_ref(), place)?;
-        self.run(&plan, &choice)
+        self.run(&plan, &choice)?;
+        self.warn_of_gaps();
+        Ok(())
     }
 }
 
