@@ -2,7 +2,7 @@
 //! its moods, over stdio and HTTP, and what becomes of them.
 
 mod ends;
-mod http;
+pub(crate) mod http;
 mod memory;
 mod pins;
 mod stdio;
@@ -18,16 +18,16 @@ use crate::support::World;
 use crate::support::root;
 use crate::support::stdout_of;
 
-const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
+pub(crate) const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
 
 /// A configuration as most clients have it, built with the stand-in embedder.
-struct Town {
-    world: World,
-    log: PathBuf,
+pub(crate) struct Town {
+    pub(crate) world: World,
+    pub(crate) log: PathBuf,
 }
 
 /// The entry of a server with these tools and habits.
-fn entry(tools: &str, habits: &str) -> Value {
+pub(crate) fn entry(tools: &str, habits: &str) -> Value {
     let script = root().join("tests/upstream/server.py");
     let mut args = vec!["-S".to_owned(), script.display().to_string(), tools.to_owned()];
     args.extend(habits.split_whitespace().map(ToOwned::to_owned));
@@ -35,7 +35,7 @@ fn entry(tools: &str, habits: &str) -> Value {
 }
 
 impl Town {
-    fn of(servers: &Value) -> Self {
+    pub(crate) fn of(servers: &Value) -> Self {
         let world = World::empty();
         let log = world.home().join("log");
         let town = Self { world, log };
@@ -44,7 +44,7 @@ impl Town {
     }
 
     /// Replaces the configuration; every server writes to the one log.
-    fn configure(&self, servers: &Value) {
+    pub(crate) fn configure(&self, servers: &Value) {
         let mut servers = servers.clone();
         for entry in servers.as_object_mut().unwrap().values_mut() {
             entry["env"]["LOG"] = json!(self.log.display().to_string());
@@ -61,7 +61,7 @@ impl Town {
     }
 
     /// Builds; what `--json` says of the index.
-    fn build(&self, flags: &str) -> Value {
+    pub(crate) fn build(&self, flags: &str) -> Value {
         serde_json::from_str(&stdout_of(self.build_command(flags).arg("--json"), 0)).unwrap()
     }
 
@@ -81,13 +81,13 @@ impl Town {
     }
 
     /// Lines of the log that start with these words, without them.
-    fn logged(&self, start: &str) -> Vec<String> {
+    pub(crate) fn logged(&self, start: &str) -> Vec<String> {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         log.lines().filter_map(|line| line.strip_prefix(start)).map(ToOwned::to_owned).collect()
     }
 
     /// Processes that were started and are still there.
-    fn left(&self) -> Vec<String> {
+    pub(crate) fn left(&self) -> Vec<String> {
         let mut pids = self.logged("start ");
         pids.extend(self.logged("child "));
         pids.retain(|pid| is_running(pid));
@@ -96,7 +96,7 @@ impl Town {
 }
 
 /// Whether a process is there and no zombie.
-fn is_running(pid: &str) -> bool {
+pub(crate) fn is_running(pid: &str) -> bool {
     let status = std::fs::read_to_string(Path::new("/proc").join(pid).join("stat"));
     status.is_ok_and(|status| !status.rsplit(')').next().unwrap().trim_start().starts_with('Z'))
 }

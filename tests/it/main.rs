@@ -10,6 +10,7 @@
 mod summaries;
 mod support;
 
+mod calls;
 mod cli;
 mod http;
 mod index;

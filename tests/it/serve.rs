@@ -6,7 +6,7 @@ mod lifecycle;
 mod odd_schemas;
 mod protocol;
 mod reload;
-mod session;
+pub(crate) mod session;
 mod stateless;
 
 use serde_json::Value;

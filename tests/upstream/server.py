@@ -4,8 +4,9 @@
     server.py TOOLS --http [HABIT ...]  prints its port on the first line of stdout
 
 TOOLS is a comma-separated list of tool names, `@FILE` for a JSON list of tool objects, or `$NAME` for an environment
-variable with such a list. The habits are the words in the code below. With LOG=FILE in the environment every message
-is appended to that file, and the number of the process when it starts.
+variable with such a list. The habits are the words in the code below; what a tool does when it is called is in
+calls.py. With LOG=FILE in the environment every message is appended to that file, and the number of the process when
+it starts.
 """
 
 import json
@@ -15,6 +16,10 @@ import subprocess
 import sys
 import threading
 import time
+
+sys.dont_write_bytecode = True
+
+from calls import Calls  # noqa: E402
 
 SESSIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 STATELESS = "2026-07-28"
@@ -43,11 +48,13 @@ def tools_of(argument):
 class Server:
     def __init__(self, tools, habits):
         self.tools, self.habits, self.first, self.n_lists = tools, habits, True, 0
+        self.calls = Calls(self)
+        self.writing = threading.Lock()
 
     def has(self, habit):
         return habit in self.habits
 
-    def answer(self, message):
+    def answer(self, message, say):
         """The members `result` or `error` of the answer, or None for none."""
         method, params = message.get("method"), message.get("params") or {}
         stateless = META + "protocolVersion" in (params.get("_meta") or {})
@@ -66,6 +73,13 @@ class Server:
             return error(-32602, "the version is missing")
         if method == "tools/list":
             return self.list(params.get("cursor"))
+        if method == "tools/call":
+            answer = self.calls.answer(message, say)
+            if stateless and "result" in (answer or {}) and isinstance(answer["result"], dict):
+                answer["result"]["resultType"] = "complete"
+            return answer
+        if method == "subscriptions/listen" and stateless:
+            return self.calls.listen(message, say)
         return {"result": {}} if method == "ping" else error(-32601, "Method not found")
 
     def initialize(self, params):
@@ -106,7 +120,21 @@ def error(code, text):
     return {"error": {"code": code, "message": text}}
 
 
+def written(message):
+    """A message as it is sent; JSON that a test gave goes out as it came."""
+    raw = {key: message[key] for key in ("result", "error") if isinstance(message.get(key), str)}
+    text = json.dumps({"jsonrpc": "2.0", **message, **{key: None for key in raw}}, ensure_ascii=False)
+    for key, json_text in raw.items():
+        text = text.replace(f'"{key}": null', f'"{key}": {json_text}')
+    return text.encode()
+
+
 def put(server, data):
+    with server.writing:
+        put_alone(server, data)
+
+
+def put_alone(server, data):
     out = sys.stdout.buffer
     if server.has("nan"):
         data = data.replace(b"Does ", b"Does\t")
@@ -142,17 +170,28 @@ def stdio(server):
         sys.stderr.flush()
     if server.has("sleep"):
         time.sleep(2)
+    if server.has("sleepy"):
+        time.sleep(3)
+
+    def say(message):
+        put(server, written(message) + b"\n")
+
+    def answer(message):
+        answer = server.answer(message, say)
+        if answer is not None:
+            say({"id": message["id"], **answer})
+
     for line in sys.stdin.buffer:
         message = json.loads(line)
         log(line.decode().strip())
         if server.has("crash-init"):
             os._exit(3)
         if "id" not in message or "method" not in message:
-            continue
-        answer = server.answer(message)
-        if answer is not None:
-            answer = {"jsonrpc": "2.0", "id": message["id"], **answer}
-            put(server, json.dumps(answer, ensure_ascii=False).encode() + b"\n")
+            server.calls.take(message)
+        elif message["method"] == "tools/call":
+            threading.Thread(target=answer, args=[message], daemon=True).start()
+        else:
+            answer(message)
         if server.has("pings"):
             # And it never reads again.
             ping = b'{"jsonrpc":"2.0","id":"a long name for a ping","method":"ping"}\n'
@@ -170,7 +209,7 @@ def http(server):
     import http.server
     import queue
 
-    streams = {}
+    streams, n_sessions, n_requests = {}, [0], [0]
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -216,8 +255,28 @@ def http(server):
                     self.close_connection = True
                     return
 
+        def new_session(self):
+            if server.has("session"):
+                return "s-1"
+            if not server.has("forgets") and not server.has("amnesia") and not server.has("sessions"):
+                return None
+            n_sessions[0] += 1
+            server.calls.sessions.add(f"s-{n_sessions[0]}")
+            return f"s-{n_sessions[0]}"
+
+        def knows_session(self, message):
+            if not n_sessions[0] or message.get("method") == "initialize":
+                return True
+            n_requests[0] += "id" in message
+            if server.has("amnesia") and message.get("method") == "tools/call":
+                server.calls.sessions.clear()
+            if server.has("forgets") and "id" in message and n_requests[0] % 3 == 0:
+                server.calls.sessions.clear()
+            return self.headers.get("Mcp-Session-Id") in server.calls.sessions
+
         def do_DELETE(self):
             log("DELETE")
+            server.calls.sessions.discard(self.headers.get("Mcp-Session-Id"))
             self.reply(204)
 
         def do_POST(self):
@@ -240,6 +299,12 @@ def http(server):
             if server.has("legacy") and not self.path.startswith("/post?"):
                 return self.reply(405)
             message = json.loads(body)
+            if server.has("bodies"):
+                log(body.decode())
+            if not self.knows_session(message):
+                return self.reply(404)
+            if "id" not in message:
+                server.calls.take(message)
             if "id" not in message and server.has("note-hangs"):
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")
@@ -250,14 +315,20 @@ def http(server):
                 return
             if "id" not in message:
                 return self.reply(500 if server.has("note-500") else 202)
-            answer = server.answer(message)
-            data = json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}).encode()
+            said = []
+            answer = server.answer(message, said.append)
+            if answer is None:
+                time.sleep(20)
+                answer = {}
+            data = written({"id": message["id"], **answer})
             if server.has("legacy"):
                 streams[self.path.partition("?")[2]].put(data)
                 return self.reply(202)
-            headers = {"Mcp_Session_Id": "s-1"} if message["method"] == "initialize" and server.has("session") else {}
+            headers = {"Mcp_Session_Id": self.new_session()} if message["method"] == "initialize" else {}
+            headers = {name: value for name, value in headers.items() if value}
             if server.has("events"):
                 note = b'data: {"jsonrpc":"2.0","method":"notifications/message"}\n\n'
+                note += b"".join(b"data: " + written(one) + b"\n\n" for one in said)
                 body = b": hello\n\n" + note + b"event: message\ndata: " + data + b"\n\n"
                 return self.reply(200, body, Content_Type="text/event-stream", **headers)
             status = 400 if "error" in answer else 200

@@ -12,16 +12,20 @@ use super::{PYTHON, Town, rejected};
 use crate::support::root;
 
 /// A server on loopback; it ends with its input.
-struct Listener {
+pub(crate) struct Listener {
     child: Child,
     port: String,
 }
 
 impl Listener {
-    fn start(town: &Town, habits: &str) -> Self {
+    pub(crate) fn start(town: &Town, habits: &str) -> Self {
+        Self::with_tools(town, "x,y", habits)
+    }
+
+    pub(crate) fn with_tools(town: &Town, tools: &str, habits: &str) -> Self {
         let mut child = Command::new(PYTHON)
             .arg(root().join("tests/upstream/server.py"))
-            .args(["x,y", "--http"])
+            .args([tools, "--http"])
             .args(habits.split_whitespace())
             .env("LOG", &town.log)
             .stdin(Stdio::piped())
@@ -33,7 +37,7 @@ impl Listener {
         Self { child, port: port.trim().to_owned() }
     }
 
-    fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 }

@@ -15,7 +15,7 @@ use crate::support::World;
 /// Longer than any answer takes, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(super) struct Session {
+pub(crate) struct Session {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
@@ -26,17 +26,17 @@ pub(super) struct Session {
 }
 
 /// How a session ended.
-pub(super) struct End {
-    pub(super) code: Option<i32>,
-    pub(super) stderr: String,
+pub(crate) struct End {
+    pub(crate) code: Option<i32>,
+    pub(crate) stderr: String,
     /// Lines that nobody had read.
-    pub(super) rest: Vec<String>,
-    pub(super) took: Duration,
+    pub(crate) rest: Vec<String>,
+    pub(crate) took: Duration,
 }
 
 impl Session {
     /// Starts the process and says nothing yet.
-    pub(super) fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -72,22 +72,27 @@ impl Session {
     /// A session without a session: protocol 2026-07-28.
     pub(super) fn stateless(world: &World) -> Self {
         let mut session = Self::start(world.command("serve"));
-        session.meta = Some(json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-        }));
+        session.be_stateless();
         session
     }
 
+    /// From now on the client speaks 2026-07-28.
+    pub(crate) fn be_stateless(&mut self) {
+        self.meta = Some(json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }));
+    }
+
     /// The opening exchange; the result of `initialize`.
-    pub(super) fn initialize(&mut self, version: &str) -> Value {
+    pub(crate) fn initialize(&mut self, version: &str) -> Value {
         let result = self.result("initialize", initialize_params(version));
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
         result
     }
 
     /// Writes one line.
-    pub(super) fn send(&mut self, line: &str) {
+    pub(crate) fn send(&mut self, line: &str) {
         let stdin = self.stdin.as_mut().unwrap();
         stdin.write_all(line.as_bytes()).unwrap();
         stdin.write_all(b"\n").unwrap();
@@ -95,11 +100,13 @@ impl Session {
     }
 
     /// Writes a request; its id.
-    pub(super) fn ask(&mut self, method: &str, mut params: Value) -> u64 {
+    pub(crate) fn ask(&mut self, method: &str, mut params: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
-        if let (Some(meta), Some(params)) = (&self.meta, params.as_object_mut()) {
-            params.insert("_meta".to_owned(), meta.clone());
+        if let (Some(meta), true) = (&self.meta, params.is_object()) {
+            for (key, value) in meta.as_object().unwrap() {
+                params["_meta"][key] = value.clone();
+            }
         }
         let mut request = json!({"jsonrpc": "2.0", "id": id, "method": method});
         if !params.is_null() {
@@ -110,7 +117,7 @@ impl Session {
     }
 
     /// The next line, as it came.
-    pub(super) fn line(&mut self) -> String {
+    pub(crate) fn line(&mut self) -> String {
         let line = self.lines.recv_timeout(PATIENCE).unwrap();
         check_message(&line);
         line
@@ -130,7 +137,7 @@ impl Session {
     }
 
     #[track_caller]
-    pub(super) fn result(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn result(&mut self, method: &str, params: Value) -> Value {
         let mut answer = self.answer(method, params);
         assert!(answer.get("result").is_some(), "{answer}");
         answer["result"].take()
@@ -171,9 +178,19 @@ impl Session {
         super::text(&result).to_owned()
     }
 
+    /// The number of the process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Closes stdin and waits for the end.
-    pub(super) fn close(mut self) -> End {
+    pub(crate) fn close(mut self) -> End {
         drop(self.stdin.take());
+        self.end()
+    }
+
+    /// Waits for the end, which something else brings about.
+    pub(crate) fn end(mut self) -> End {
         let start = Instant::now();
         let mut rest = Vec::new();
         // The channel ends with the process's stdout.
