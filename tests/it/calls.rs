@@ -10,6 +10,7 @@ mod faults;
 mod progress;
 mod refusals;
 mod starts;
+mod visitors;
 mod web;
 
 use std::time::Duration;

@@ -209,7 +209,7 @@ def http(server):
     import http.server
     import queue
 
-    streams, n_sessions, n_requests = {}, [0], [0]
+    streams, told, n_sessions, n_requests = {}, [], [0], [0]
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -227,14 +227,13 @@ def http(server):
 
         def do_GET(self):
             log(f"GET {self.path}")
+            if server.has("tells") and self.path == "/mcp":
+                return self.tell()
             if not server.has("legacy") or self.path != "/sse":
                 return self.reply(404 if server.has("get404") else 405)
             key = str(len(streams))
             waiting = streams[key] = queue.Queue()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/event-stream")
-            self.send_header("Connection", "close")
-            self.end_headers()
+            self.begin_events()
             where = "http://192.0.2.1/steal" if server.has("elsewhere") else f"/post?{key}"
             self.wfile.write(f"event: endpoint\ndata: {where}\n\n".encode())
             try:
@@ -243,6 +242,22 @@ def http(server):
             except OSError:
                 self.close_connection = True
                 return
+            self.events(waiting)
+
+        def begin_events(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Connection", "close")
+            self.end_headers()
+
+        def tell(self):
+            """What the server says by itself, as long as somebody listens."""
+            waiting = queue.Queue()
+            told.append(waiting)
+            self.begin_events()
+            self.events(waiting)
+
+        def events(self, waiting):
             while True:
                 try:
                     data = waiting.get(timeout=0.5)
@@ -306,17 +321,23 @@ def http(server):
             if "id" not in message:
                 server.calls.take(message)
             if "id" not in message and server.has("note-hangs"):
-                self.send_response(200)
-                self.send_header("Content-Type", "text/event-stream")
-                self.send_header("Connection", "close")
-                self.end_headers()
+                self.begin_events()
                 self.close_connection = True
                 time.sleep(20)
                 return
             if "id" not in message:
                 return self.reply(500 if server.has("note-500") else 202)
+            if server.has("tells") and message["method"] == "subscriptions/listen":
+                server.calls.listeners.append(message["id"])
+                return self.tell()
             said = []
-            answer = server.answer(message, said.append)
+
+            def say(one):
+                said.append(one)
+                for waiting in told:
+                    waiting.put(written(one))
+
+            answer = server.answer(message, say)
             if answer is None:
                 time.sleep(20)
                 answer = {}

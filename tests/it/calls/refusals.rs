@@ -89,71 +89,78 @@ fn names_that_nobody_has_and_calls_that_are_none_are_explained() {
     assert_eq!(received(&town, "tools/call").len(), 1);
 }
 
-#[test]
-fn what_is_not_allowed_is_not_called() {
-    let tools = json!([
+/// With these flags of `serve` these calls are refused, each for its reason, and no others.
+#[track_caller]
+fn check_policy(flags: &str, refused: &[(&str, &str)]) {
+    let town = town_of(&json!([
         { "name": "read", "description": "R.", "annotations": { "readOnlyHint": true } },
         { "name": "write", "description": "W.", "annotations": { "readOnlyHint": false } },
         { "name": "unsaid", "description": "U." },
-    ]);
-    let town = town_of(&tools);
-    let read_only = "only tools that are annotated as read-only may be called here";
-    let denied = "it is denied here";
-    let unknown = "is no tool that can be called here";
-    for (flags, refused) in [
-        (
-            "--read-only",
-            &[
-                ("a__write", read_only),
-                ("a__unsaid", read_only),
-                ("b__write", read_only),
-                ("b__unsaid", read_only),
-            ][..],
-        ),
-        ("--allow a", &[("b__read", unknown), ("b__write", unknown), ("b__unsaid", unknown)]),
-        (
-            "--allow */read b/write",
-            &[("a__write", unknown), ("a__unsaid", unknown), ("b__unsaid", unknown)],
-        ),
-        (
-            "--deny b */write",
-            &[
-                ("a__write", denied),
-                ("b__read", denied),
-                ("b__write", denied),
-                ("b__unsaid", denied),
-            ],
-        ),
-        (
-            "--allow a --deny a/read --read-only",
-            &[
-                ("a__read", denied),
-                ("a__write", read_only),
-                ("a__unsaid", read_only),
-                ("b__read", unknown),
-                ("b__write", unknown),
-                ("b__unsaid", unknown),
-            ],
-        ),
-    ] {
-        std::fs::write(&town.log, "").unwrap();
-        let mut agent = Agent::with(&town, flags);
-        let mut n_called = 0;
-        for server in ["a", "b"] {
-            for tool in ["read", "write", "unsaid"] {
-                let name = format!("{server}__{tool}");
-                match refused.iter().find(|(refused, _)| *refused == name) {
-                    Some((_, why)) => {
-                        let said = agent.failure(&name, &json!({}));
-                        assert!(said.contains(why), "{flags}: {said}");
-                    }
-                    None => {
-                        agent.echo(&name);
-                        n_called += 1;
-                    }
+    ]));
+    let mut agent = Agent::with(&town, flags);
+    let mut n_called = 0;
+    for server in ["a", "b"] {
+        for tool in ["read", "write", "unsaid"] {
+            let name = format!("{server}__{tool}");
+            match refused.iter().find(|(refused, _)| *refused == name) {
+                Some((_, why)) => {
+                    let said = agent.failure(&name, &json!({}));
+                    assert!(said.contains(why), "{flags}: {said}");
+                }
+                None => {
+                    agent.echo(&name);
+                    n_called += 1;
                 }
             }
         }
-        assert_eq!(received(&town, "tools/call").len(), n_called, "{flags}");
     }
+    assert_eq!(received(&town, "tools/call").len(), n_called, "{flags}");
+}
+
+const READ_ONLY: &str = "only tools that are annotated as read-only may be called here";
+const DENIED: &str = "it is denied here";
+const UNKNOWN: &str = "is no tool that can be called here";
+
+#[test]
+fn what_may_write_is_not_called_where_all_must_only_read() {
+    check_policy(
+        "--read-only",
+        &[
+            ("a__write", READ_ONLY),
+            ("a__unsaid", READ_ONLY),
+            ("b__write", READ_ONLY),
+            ("b__unsaid", READ_ONLY),
+        ],
+    );
+}
+
+#[test]
+fn what_is_not_allowed_is_not_called_and_not_known() {
+    check_policy(
+        "--allow a",
+        &[("b__read", UNKNOWN), ("b__write", UNKNOWN), ("b__unsaid", UNKNOWN)],
+    );
+    check_policy(
+        "--allow */read b/write",
+        &[("a__write", UNKNOWN), ("a__unsaid", UNKNOWN), ("b__unsaid", UNKNOWN)],
+    );
+}
+
+#[test]
+fn what_is_denied_is_not_called_whatever_else_is_allowed() {
+    check_policy(
+        "--deny b */write",
+        &[("a__write", DENIED), ("b__read", DENIED), ("b__write", DENIED), ("b__unsaid", DENIED)],
+    );
+    check_policy(
+        "--allow a --deny a/read --read-only",
+        &[
+            ("a__read", DENIED),
+            ("a__write", READ_ONLY),
+            ("a__unsaid", READ_ONLY),
+            ("b__read", UNKNOWN),
+            ("b__write", UNKNOWN),
+            ("b__unsaid", UNKNOWN),
+        ],
+    );
 }

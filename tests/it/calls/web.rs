@@ -79,6 +79,32 @@ fn progress_comes_over_a_stream_of_events() {
     assert_eq!(tokens, ["p/1", "p/1", "p/1"]);
 }
 
+#[track_caller]
+fn check_growth(habits: &str) {
+    let (town, _listener) = town_with(habits, "/mcp");
+    let mut agent = Agent::of(&town);
+    agent.echo("web__echo");
+    super::until("somebody who listens", || {
+        let log = std::fs::read_to_string(&town.log).unwrap();
+        log.contains("GET /mcp") || log.contains("subscriptions/listen")
+    });
+    // Who listens hears of what comes after; the words may be faster.
+    super::until("the new tool", || {
+        agent.call("web__grow", &json!({}));
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        let id = agent.ask("web__grown_1", &json!({}));
+        !agent.said(id).0
+    });
+}
+
+#[test]
+fn tools_that_appear_are_heard_of_over_http_in_both_eras() {
+    std::thread::scope(|scope| {
+        scope.spawn(|| check_growth("tells sessions"));
+        scope.spawn(|| check_growth("tells stateless bodies"));
+    });
+}
+
 #[test]
 fn a_session_that_is_forgotten_is_opened_again_and_the_call_repeated() {
     let (town, _listener) = town_with("forgets", "/mcp");
