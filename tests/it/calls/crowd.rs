@@ -62,7 +62,7 @@ fn a_hundred_kills_under_fifty_callers_lose_no_answer_and_leak_nothing() {
         for n in 0..60 {
             let (server, is_last) = (SERVERS[n % 10], n >= 50);
             let name = format!("{server}__{}", if is_last { "die" } else { "slow" });
-            asked.push((is_last, agent.ask(&name, &json!({ "s": 0.2 }))));
+            asked.push((is_last, agent.ask(&name, &json!({ "s": 0.1 }))));
         }
         for (must_fail, id) in asked {
             let (is_failure, text) = agent.said(id);

@@ -80,7 +80,7 @@ fn a_call_that_is_cancelled_is_cancelled_at_the_server_and_never_answered() {
         agent.found("slow");
     }
     agent.echo("a__echo");
-    let other = agent.ask("a__slow", &json!({ "s": 2 }));
+    let other = agent.ask("a__slow", &json!({ "s": 1 }));
     let id = agent.ask("a__slow", &json!({ "s": 600 }));
     until("the calls", || received(&town, "tools/call").len() == 3);
     agent.cancel(id);
