@@ -74,7 +74,8 @@ impl Service {
         stream.read_to_string(&mut answer).unwrap();
         // Whether it comes as JSON or as an event, it is one line.
         let message = answer.find(r#"{"jsonrpc""#).and_then(|at| answer[at..].lines().next());
-        serde_json::from_str(message.unwrap_or_default()).expect(&answer)
+        assert!(message.is_some(), "{answer}");
+        serde_json::from_str(message.unwrap()).unwrap()
     }
 }
 
