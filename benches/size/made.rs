@@ -1,4 +1,4 @@
-//! A large index made of a real one: vectors between real ones, real words.
+//! A large index made of a real one: vectors and words between real ones.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,9 +31,10 @@ pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precisi
         [Matrix::ServerDescription, Matrix::ServerSummary, Matrix::ServerDigest].into_iter();
     let mut matrices: BTreeMap<Matrix, Array2<f32>> =
         servers.zip(1..).map(|(kind, seed)| (kind, made(kind, n_servers, seed).0)).collect();
-    let (tool_text, sources) = made(Matrix::ToolText, n_tools, 4);
+    let (tool_text, origins) = made(Matrix::ToolText, n_tools, 4);
     matrices.insert(Matrix::ToolText, tool_text);
-    let source = |n: usize| real.tool(ToolId(u32::try_from(sources[n]).unwrap())).unwrap();
+    let tool_of = |row: usize| real.tool(ToolId(u32::try_from(row).unwrap())).unwrap();
+    let mut random = Random(5);
     let server = |n: usize| ServerRecord {
         name: format!("server {n}"),
         description: String::new(),
@@ -47,7 +48,7 @@ pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precisi
         server: format!("server {}", n / TOOLS_A_SERVER),
         name: format!("tool_{n}"),
         title: None,
-        description: source(n).description,
+        description: tool_of(origins[n].near).description,
         input_schema: None,
         output_schema: None,
         annotations: None,
@@ -58,7 +59,13 @@ pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precisi
         tools: (0..n_tools).map(tool).collect(),
         tool_server: (0..n_tools).map(|n| u32::try_from(n / TOOLS_A_SERVER).unwrap()).collect(),
         tool_operation: vec![0; n_tools],
-        words: (0..n_tools).map(|n| words_of(&source(n))).collect(),
+        words: origins
+            .iter()
+            .map(|origin| {
+                let [near, far] = [origin.near, origin.far].map(|row| words_of(&tool_of(row)));
+                mixed(&near, &far, origin.weight, &mut random)
+            })
+            .collect(),
         matrices,
         storage: Storage { precision, ..Storage::default() },
         absent: BTreeMap::new(),
@@ -90,6 +97,14 @@ fn words_of(tool: &ToolRecord) -> String {
     format!("{} {}: {}", tool.server, words(&tool.name), tool.description)
 }
 
+/// Each word of `near` with the weight of its row, each of `far` with the rest.
+fn mixed(near: &str, far: &str, weight: f64, random: &mut Random) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    kept.extend(near.split_whitespace().filter(|_| random.unit() < weight));
+    kept.extend(far.split_whitespace().filter(|_| random.unit() >= weight));
+    kept.join(" ")
+}
+
 fn surface(draft: &Draft) -> Surface {
     Surface {
         instructions: String::new(),
@@ -100,9 +115,17 @@ fn surface(draft: &Draft) -> Surface {
     }
 }
 
-/// `n` made rows, and the real row that each is nearest to.
+/// The two real rows that a made one lies between.
+struct Origin {
+    near: usize,
+    far: usize,
+    /// Of the nearer, at least one half.
+    weight: f64,
+}
+
+/// `n` made rows and what each is made of.
 #[expect(clippy::cast_possible_truncation, reason = "the quotients are in [-1, 1]")]
-fn made(real: Rows<'_>, n: usize, seed: u64) -> (Array2<f32>, Vec<usize>) {
+fn made(real: Rows<'_>, n: usize, seed: u64) -> (Array2<f32>, Vec<Origin>) {
     let dim = real.dim();
     let mut sources: Vec<(Vec<f32>, usize)> = (0..real.n_rows())
         .filter(|row| real.norm(*row) > 0.0)
@@ -113,7 +136,7 @@ fn made(real: Rows<'_>, n: usize, seed: u64) -> (Array2<f32>, Vec<usize>) {
     let (sources, rows): (Vec<Vec<f32>>, Vec<usize>) = sources.into_iter().unzip();
     let near = nearest(&sources.concat(), dim);
     let mut random = Random(seed);
-    let (mut numbers, mut made_of) = (Vec::with_capacity(n * dim), Vec::with_capacity(n));
+    let (mut numbers, mut origins) = (Vec::with_capacity(n * dim), Vec::with_capacity(n));
     for _ in 0..n {
         let a = random.below(sources.len());
         let b = near[a][random.below(near[a].len())];
@@ -127,9 +150,9 @@ fn made(real: Rows<'_>, n: usize, seed: u64) -> (Array2<f32>, Vec<usize>) {
             .collect();
         let norm = mixed.iter().map(|number| number * number).sum::<f64>().sqrt();
         numbers.extend(mixed.iter().map(|number| (number / norm) as f32));
-        made_of.push(rows[a]);
+        origins.push(Origin { near: rows[a], far: rows[b], weight });
     }
-    (Array2::from_shape_vec((n, dim), numbers).unwrap(), made_of)
+    (Array2::from_shape_vec((n, dim), numbers).unwrap(), origins)
 }
 
 /// The nearest others of each row.
