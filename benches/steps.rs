@@ -76,6 +76,7 @@ fn stages(bencher: Bencher<'_, '_>, method: &Method, recipe: &Recipe) {
         tool_server: INDEX.tool_server(),
         server_graph: None,
         tool_graph: None,
+        allowed: None,
     };
     let (server, tool, joint) =
         (vector("GitHub"), vector("create an issue"), vector("GitHub: create an issue"));

@@ -53,6 +53,17 @@ pub struct Server {
     pub url: Option<String>,
     /// In the order of the source; may be empty (registries list servers only).
     pub tools: Vec<Tool>,
+    /// Where it can be called, if it can.
+    pub entry: Option<Entry>,
+}
+
+/// An entry of a client's configuration: a server that can be called.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Entry {
+    /// The file, as recorded.
+    pub configuration: String,
+    /// What the server is called there.
+    pub name: String,
 }
 
 /// One tool definition.
@@ -120,31 +131,41 @@ pub struct Stale {
 /// Keys of a JSON object in order; empty for anything else.
 #[must_use]
 pub fn object_keys(json: &str) -> Vec<String> {
-    struct Keys(Vec<String>);
-    impl<'de> Deserialize<'de> for Keys {
+    let members = members(json).unwrap_or_default();
+    members.into_iter().map(|(key, _)| key.into_owned()).collect()
+}
+
+/// Keys and values of a JSON object in order; `None` for anything else.
+#[must_use]
+pub fn members(json: &str) -> Option<Vec<(Cow<'_, str>, &RawValue)>> {
+    struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+    impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
         fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            struct Visitor;
-            impl<'de> serde::de::Visitor<'de> for Visitor {
-                type Value = Keys;
+            struct Visitor<'a>(std::marker::PhantomData<&'a ()>);
+            impl<'de: 'a, 'a> serde::de::Visitor<'de> for Visitor<'a> {
+                type Value = Members<'a>;
                 fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                     f.write_str("an object")
                 }
                 fn visit_map<A: serde::de::MapAccess<'de>>(
                     self,
                     mut map: A,
-                ) -> Result<Keys, A::Error> {
-                    let mut keys = Vec::new();
+                ) -> Result<Members<'a>, A::Error> {
+                    let mut members = Vec::new();
                     // `&RawValue` skips without recursion, however deep the value is.
-                    while let Some((key, _)) = map.next_entry::<Cow<'de, str>, &RawValue>()? {
-                        keys.push(key.into_owned());
+                    while let Some((Key(key), value)) = map.next_entry::<Key<'a>, &RawValue>()? {
+                        members.push((key, value));
                     }
-                    Ok(Keys(keys))
+                    Ok(Members(members))
                 }
             }
-            deserializer.deserialize_map(Visitor)
+            deserializer.deserialize_map(Visitor(std::marker::PhantomData))
         }
     }
-    serde_json::from_str::<Keys>(json).map(|keys| keys.0).unwrap_or_default()
+    #[derive(Deserialize)]
+    #[serde(transparent)]
+    struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+    serde_json::from_str::<Members<'_>>(json).ok().map(|members| members.0)
 }
 
 /// JSON without white space between tokens; token for token the same.

@@ -1,8 +1,10 @@
 //! The command line: names, flags, help. Nothing happens here.
 
 mod index;
+mod serve;
 
 pub use index::{Again, Build, EmbedPlace, IndexCommand, LiveArgs, Patience};
+pub use serve::{CallArgs, Serve};
 
 use std::path::PathBuf;
 
@@ -84,7 +86,7 @@ pub enum Command {
     Sources(Sources),
     /// Answer one request from the shell
     Route(Route),
-    /// Run the MCP meta-server on stdio
+    /// Run the MCP meta-server: finds tools, and calls them where servers are configured
     Serve(Serve),
     /// Measure tool selection offline, on public sets or your own requests
     #[command(subcommand)]
@@ -155,20 +157,6 @@ pub struct Route {
     /// Show every part of every score, and why each server was looked at
     #[arg(long)]
     pub explain: bool,
-    /// Where the model of the index answers.
-    #[command(flatten)]
-    pub place: EmbedPlace,
-}
-
-/// `toolscout serve …`
-#[derive(Args, Debug)]
-pub struct Serve {
-    /// Which algorithm
-    #[arg(long, value_enum, default_value_t = RankingArg::Scout, value_name = "NAME")]
-    pub ranking: RankingArg,
-    /// Confidence under which the answer is "no tool fits", 0 to 1 [default: that of the calibration]
-    #[arg(long, value_name = "P", value_parser = probability)]
-    pub floor: Option<f32>,
     /// Where the model of the index answers.
     #[command(flatten)]
     pub place: EmbedPlace,

@@ -160,6 +160,7 @@ mod tests {
             url: None,
             digest: name.to_owned(),
             n_tools,
+            entry: None,
         };
         let tool = |exposed: &str, schema: Option<&str>| ToolRecord {
             exposed: exposed.to_owned(),

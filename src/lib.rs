@@ -5,6 +5,7 @@
 //! [`router::Router`] finds the few tools that fit among thousands and returns
 //! their schemas. Start with [`router`]; ARCHITECTURE.md has the map.
 
+pub mod access;
 pub mod build;
 pub mod catalog;
 pub mod cli;

@@ -35,6 +35,45 @@ pub struct Corpus<'a> {
     pub server_graph: Option<Graph<'a>>,
     /// Finds tools without a look at every row.
     pub tool_graph: Option<Graph<'a>>,
+    /// What may be found; everything, if nothing is said. With it every row is
+    /// looked at: a graph would find mostly others.
+    pub allowed: Option<Allowed<'a>>,
+}
+
+/// The part of a corpus that exists for who asks. A ranking is the same as if
+/// all else were not there.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowed<'a> {
+    /// `[n_servers]`.
+    pub servers: &'a [bool],
+    /// `[n_tools]`; none of a server that is not allowed.
+    pub tools: &'a [bool],
+}
+
+impl<'a> Corpus<'a> {
+    fn graph_of_tools(&self) -> Option<Graph<'a>> {
+        self.tool_graph.filter(|_| self.allowed.is_none())
+    }
+
+    fn graph_of_servers(&self) -> Option<Graph<'a>> {
+        self.server_graph.filter(|_| self.allowed.is_none())
+    }
+
+    fn allows_tool(&self, row: usize) -> bool {
+        self.allowed.is_none_or(|allowed| allowed.tools[row])
+    }
+}
+
+/// A score below any other: of what may not be found.
+const NOT_ALLOWED: f32 = f32::NEG_INFINITY;
+
+/// Takes out of `scores` what is not allowed.
+fn mask(scores: &mut [f32], allowed: Option<&[bool]>) {
+    for (score, is_allowed) in scores.iter_mut().zip(allowed.unwrap_or_default()) {
+        if !is_allowed {
+            *score = NOT_ALLOWED;
+        }
+    }
 }
 
 /// What is looked for; unit vectors, `[dim]`.
@@ -176,11 +215,11 @@ pub fn rank(
     }
 }
 
-/// The tools of one server, as rows.
-fn tools_of(corpus: &Corpus<'_>, server: u32) -> std::ops::Range<usize> {
+/// The tools of one server that may be found, as rows.
+fn tools_of<'a>(corpus: &'a Corpus<'_>, server: u32) -> impl Iterator<Item = usize> + 'a {
     let start = corpus.tool_server.partition_point(|&owner| owner < server);
     let len = corpus.tool_server[start..].partition_point(|&owner| owner == server);
-    start..start + len
+    (start..start + len).filter(|row| corpus.allows_tool(*row))
 }
 
 /// Row → id.

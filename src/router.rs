@@ -9,11 +9,14 @@ mod judge;
 mod method;
 mod queries;
 mod stages;
+mod view;
 
 pub use error::RouteError;
 pub use method::{Method, Stages};
+pub use view::View;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use quick_cache::sync::Cache;
 
@@ -81,6 +84,8 @@ pub struct Options {
     /// Confidence under which the answer is "no tool fits", in [0, 1]; that of
     /// the calibration by default.
     pub floor: Option<f32>,
+    /// What may be found; everything by default.
+    pub view: Option<Arc<View>>,
 }
 
 impl Default for Options {
@@ -93,6 +98,7 @@ impl Default for Options {
             exclude: Vec::new(),
             cursor: None,
             floor: None,
+            view: None,
         }
     }
 }
@@ -104,6 +110,8 @@ pub struct Routed {
     pub reply: Reply,
     /// One per request, in order.
     pub explained: Vec<Explained>,
+    /// What of the time went into embedding; none for a repeated request.
+    pub embedding: Duration,
 }
 
 /// How one request was answered.
@@ -148,7 +156,7 @@ impl Router {
     pub fn route(&self, ask: &Ask, options: &Options) -> Result<Routed, RouteError> {
         let key = format!("{ask:?} {options:?}");
         if let Some(known) = self.answered.get(&key) {
-            return Ok(known.as_ref().clone());
+            return Ok(Routed { embedding: Duration::ZERO, ..known.as_ref().clone() });
         }
         let routed = self.answer(ask, options)?;
         if key.len() + size(&routed.reply) <= CACHED_BYTES {
@@ -168,7 +176,8 @@ impl Router {
         let reports = answer::reports(&parsed, &texts, &vectors, &judged, options);
         let start = self.cursor(ask, options)?;
         let reply = reply::page(reports, matches, options.detail, options.max_bytes, start)?;
-        Ok(Routed { reply, explained: explain(texts, rankings, judged, options) })
+        let explained = explain(texts, rankings, judged, options);
+        Ok(Routed { reply, explained, embedding: vectors.took })
     }
 
     /// The index it answers from.
@@ -189,9 +198,8 @@ impl Router {
     /// which matches there are.
     fn cursor(&self, ask: &Ask, options: &Options) -> Result<Cursor, RouteError> {
         let (k, method, exclude) = (options.top_k, &options.method, &options.exclude);
-        let floor = options.floor;
-        let decided =
-            format!("{} {ask:?} {method:?} {k} {exclude:?} {floor:?}", self.index.digest());
+        let (floor, view, index) = (options.floor, &options.view, self.index.digest());
+        let decided = format!("{index} {ask:?} {method:?} {k} {exclude:?} {floor:?} {view:?}");
         let start = Cursor::start(self.index.manifest().generation, &decided);
         Ok(start.resume(options.cursor.as_deref())?)
     }

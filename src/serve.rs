@@ -1,15 +1,30 @@
-//! The meta-server: one tool, one prompt, both protocol eras.
+//! The meta-server: one tool or two, one prompt, both protocol eras.
 //!
 //! The only room that knows rmcp. Owns the session; routing happens in
 //! `router`, on blocking threads, so that `initialize` never waits for it.
 
 mod arguments;
+mod auth;
+mod backends;
+mod calls;
+mod directory;
 mod discovery;
 mod engine;
+mod finish;
+mod gate;
+mod http;
+mod metrics;
+mod offers;
+mod raw;
+mod report;
 mod result;
+mod schema;
 mod stdio;
 
+pub use auth::Door;
+pub use backends::Backends;
 pub use engine::{Engine, EngineError, Loader};
+pub use http::{HttpSettings, hosts, http};
 
 use std::sync::Arc;
 
@@ -17,6 +32,7 @@ use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::access::Policy;
 use discovery::Discovery;
 use stdio::Lines;
 
@@ -37,22 +53,27 @@ pub enum ServeError {
 ///
 /// # Errors
 /// Fails when the client speaks no MCP.
-pub async fn stdio(engine: Arc<Engine>) -> Result<(), ServeError> {
+pub async fn stdio(engine: Arc<Engine>, policy: Arc<Policy>) -> Result<(), ServeError> {
     let (reader, writer) = rmcp::transport::stdio_pipes();
-    session(engine, reader, writer).await
+    session(engine, policy, reader, writer).await
 }
 
 /// Serves one client on a pair of byte streams until `reader` ends.
 ///
 /// # Errors
 /// As [`stdio`].
-pub async fn session<R, W>(engine: Arc<Engine>, reader: R, writer: W) -> Result<(), ServeError>
+pub async fn session<R, W>(
+    engine: Arc<Engine>,
+    policy: Arc<Policy>,
+    reader: R,
+    writer: W,
+) -> Result<(), ServeError>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let lines = Lines::new(reader, writer);
-    let service = Discovery::new(engine).serve(lines).await;
+    let lines = Lines::new(&engine, reader, writer);
+    let service = Discovery::new(engine, policy).serve(lines).await;
     let running = match service {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

@@ -61,6 +61,7 @@ pub use crate::sources::live::Live;
 pub use crate::sources::live::LiveEvent;
 pub use crate::sources::live::forget_configurations;
 pub use crate::sources::live::learn;
+pub use crate::sources::live::targets;
 pub use crate::sources::merge::Merged;
 pub use crate::sources::merge::merge;
 pub use crate::sources::mirror::Asked;

@@ -18,6 +18,9 @@ use crate::tokens;
 /// The one tool of the meta-server.
 pub const TOOL_NAME: &str = "discover_tools";
 
+/// The tool that calls what was found, where servers are configured.
+pub const CALL_NAME: &str = "call_tool";
+
 /// The one prompt of the meta-server.
 pub const PROMPT_NAME: &str = "tool_assistant";
 
@@ -52,6 +55,20 @@ pub fn without_index() -> Surface {
         tool_description: tool_description(0, 0, &[]),
         n_servers: 0,
         n_tools: 0,
+        tokens: SurfaceTokens::default(),
+    }
+}
+
+/// What the part of an index says of itself that a visitor may see.
+#[must_use]
+pub fn of_part(servers: &[String], n_tools: usize) -> Surface {
+    let examples: Vec<String> = servers.iter().take(MAX_EXAMPLES).map(|name| short(name)).collect();
+    let n_servers = servers.len();
+    Surface {
+        instructions: instructions(n_servers, n_tools, &examples),
+        tool_description: tool_description(n_servers, n_tools, &examples),
+        n_servers,
+        n_tools,
         tokens: SurfaceTokens::default(),
     }
 }
@@ -98,6 +115,28 @@ pub fn tool_entry(description: &str) -> Value {
         "inputSchema": input_schema(),
         "annotations": {"readOnlyHint": true, "openWorldHint": false},
     })
+}
+
+/// The entry of `call_tool` as `tools/list` carries it.
+#[must_use]
+pub fn call_entry() -> Value {
+    json!({
+        "name": CALL_NAME,
+        "description": format!(
+            "Calls a tool that `{TOOL_NAME}` found. Give its `name` as shown there and `arguments` that fit its schema."
+        ),
+        "inputSchema": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
+            "required": ["name"],
+        },
+    })
+}
+
+/// Instructions of a server that also calls what it finds.
+#[must_use]
+pub fn with_calls(instructions: &str) -> String {
+    format!("{instructions} Call a tool that was found with `{CALL_NAME}`.")
 }
 
 /// The system prompt of the prompt `tool_assistant`, for clients that let a

@@ -6,7 +6,10 @@
 //! whole list of tools over one odd schema. Must not know configurations or
 //! catalogues: a [`Target`] has every value in its place.
 
+mod breaker;
+mod changes;
 mod child;
+mod connect;
 mod desk;
 mod error;
 mod guardian;
@@ -14,18 +17,26 @@ mod handshake;
 mod http;
 mod link;
 mod listing;
+mod member;
 mod message;
 mod params;
+mod pool;
 mod secrets;
 mod session;
 mod sse;
 mod stderr;
 mod target;
 
+pub use crate::upstream::desk::Outcome;
 pub use crate::upstream::error::UpstreamError;
 pub use crate::upstream::guardian::Guardian;
 pub use crate::upstream::guardian::keep_watch;
 pub use crate::upstream::listing::Listing;
+pub use crate::upstream::member::Health;
+pub use crate::upstream::message::RpcError;
+pub use crate::upstream::pool::Call;
+pub use crate::upstream::pool::Pool;
+pub use crate::upstream::pool::PoolLimits;
 pub use crate::upstream::secrets::Secrets;
 pub use crate::upstream::target::Address;
 pub use crate::upstream::target::Dialect;

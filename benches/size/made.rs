@@ -35,6 +35,13 @@ pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precisi
     matrices.insert(Matrix::ToolText, tool_text);
     let tool_of = |row: usize| real.tool(ToolId(u32::try_from(row).unwrap())).unwrap();
     let mut random = Random(5);
+    let descriptions: Vec<String> = origins
+        .iter()
+        .map(|origin| {
+            let [near, far] = [origin.near, origin.far].map(|row| words_of(&tool_of(row)));
+            mixed(&near, &far, origin.weight, &mut random)
+        })
+        .collect();
     let server = |n: usize| ServerRecord {
         name: format!("server {n}"),
         description: String::new(),
@@ -42,13 +49,14 @@ pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precisi
         url: None,
         digest: String::new(),
         n_tools: TOOLS_A_SERVER,
+        entry: None,
     };
     let tool = |n: usize| ToolRecord {
         exposed: format!("tool_{n}"),
         server: format!("server {}", n / TOOLS_A_SERVER),
         name: format!("tool_{n}"),
         title: None,
-        description: tool_of(origins[n].near).description,
+        description: descriptions[n].clone(),
         input_schema: None,
         output_schema: None,
         annotations: None,
@@ -59,13 +67,7 @@ pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precisi
         tools: (0..n_tools).map(tool).collect(),
         tool_server: (0..n_tools).map(|n| u32::try_from(n / TOOLS_A_SERVER).unwrap()).collect(),
         tool_operation: vec![0; n_tools],
-        words: origins
-            .iter()
-            .map(|origin| {
-                let [near, far] = [origin.near, origin.far].map(|row| words_of(&tool_of(row)));
-                mixed(&near, &far, origin.weight, &mut random)
-            })
-            .collect(),
+        words: descriptions.clone(),
         matrices,
         storage: Storage { precision, ..Storage::default() },
         absent: BTreeMap::new(),

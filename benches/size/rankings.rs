@@ -18,6 +18,7 @@ pub(crate) fn rankings(index: &Index, requests: &[Request]) {
     let by_graph = Corpus {
         server_graph: index.graph(Neighbors::Servers),
         tool_graph: index.graph(Neighbors::Tools),
+        allowed: None,
         ..exact.clone()
     };
     // A look at every row of a large index takes long: a part is enough.
@@ -87,6 +88,7 @@ fn corpus(index: &Index) -> Corpus<'_> {
         tool_server: index.tool_server(),
         server_graph: None,
         tool_graph: None,
+        allowed: None,
     }
 }
 

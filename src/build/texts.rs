@@ -90,6 +90,7 @@ pub(super) fn server_record(server: &Server) -> ServerRecord {
         url: server.url.clone(),
         digest: digest(server),
         n_tools: server.tools.len(),
+        entry: server.entry.clone(),
     }
 }
 

@@ -195,7 +195,7 @@ impl Patience {
 }
 
 /// `30s`, `500ms`, `1h`; a mere number is seconds. A day at most.
-fn duration(text: &str) -> Result<Duration, BadDuration> {
+pub(super) fn duration(text: &str) -> Result<Duration, BadDuration> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let parsed = seconds.or_else(|| humantime::parse_duration(text).ok());
     parsed.filter(|duration| *duration <= Duration::from_secs(86_400)).ok_or(BadDuration)
@@ -203,7 +203,8 @@ fn duration(text: &str) -> Result<Duration, BadDuration> {
 
 #[derive(Debug, thiserror::Error)]
 #[error("use a time of at most a day, such as 500ms, 30s or 1h")]
-struct BadDuration;
+pub(super) struct BadDuration;
+
 /// A time that gives the servers of sources some rest.
 fn interval(text: &str) -> Result<Duration, BadInterval> {
     const MIN: Duration = Duration::from_secs(10);

@@ -35,6 +35,15 @@ impl Choice {
         if name == StandInEmbedder::NAME { Self::StandIn } else { Self::Local(name.to_owned()) }
     }
 
+    /// Its name, if it is on this machine.
+    pub(super) fn local_name(&self) -> Option<&str> {
+        match self {
+            Self::StandIn => Some(StandInEmbedder::NAME),
+            Self::Local(name) => Some(name),
+            Self::Remote(..) => None,
+        }
+    }
+
     /// The model an index was built with, as its manifest says; `place` says
     /// where it answers now, if it is a remote one.
     ///

@@ -1,5 +1,6 @@
 //! How the servers of client configurations are asked.
 
+use std::collections::HashMap;
 use std::time::SystemTime;
 
 use crate::cli::LiveArgs;
@@ -23,6 +24,8 @@ pub(super) fn settings(arguments: &LiveArgs) -> Live {
             parallel: usize::from(arguments.parallel),
         },
         refresh_after: arguments.refresh_after,
+        given: HashMap::new(),
+        asks: true,
         keep: true,
         now: now(),
     }

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Neighbors;
-use crate::catalog::{RawJson, Reject, Stale};
+use crate::catalog::{Entry, RawJson, Reject, Stale};
 use crate::embed::Identity;
 use crate::embed::RemoteModel;
 use crate::vectors::Precision;
@@ -268,6 +268,9 @@ pub struct ServerRecord {
     pub digest: String,
     /// Its number of tools.
     pub n_tools: usize,
+    /// Where it can be called, if it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<Entry>,
 }
 
 /// A tool's line in `catalog.jsonl`.

@@ -117,6 +117,24 @@ impl Lexical {
         Ok(known.map(|(score, address)| (ToolId(address.doc_id), score)).collect())
     }
 
+    /// The same among `tools` (ascending) alone.
+    ///
+    /// # Errors
+    /// Fails when the file is damaged.
+    pub fn best_of(
+        &self,
+        text: &str,
+        tools: &[ToolId],
+        n: usize,
+    ) -> Result<Vec<(ToolId, f32)>, IndexError> {
+        let scores = self.scores(text, tools)?;
+        let mut hits: Vec<(ToolId, f32)> = tools.iter().copied().zip(scores).collect();
+        hits.retain(|(_, score)| *score > 0.0);
+        hits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        hits.truncate(n);
+        Ok(hits)
+    }
+
     /// BM25 of each of `tools` (ascending) for the words of `text`; 0 without
     /// a common word.
     ///

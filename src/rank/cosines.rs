@@ -1,7 +1,7 @@
 //! Cosines of the tool texts with a request, and whose are the best.
 
 use super::top_k::{higher, top_k, top_rows};
-use super::{Corpus, Recipe};
+use super::{Corpus, NOT_ALLOWED, Recipe, mask};
 use crate::vectors::Graph;
 use crate::vectors::Rows;
 
@@ -39,7 +39,9 @@ impl<'a> Cosines<'a> {
 
     /// For a ranking that looks at all tools, or at what a graph finds.
     pub(super) fn of_all(corpus: &Corpus<'a>, tool: &'a [f32], joint: Option<&'a [f32]>) -> Self {
-        let (texts, graph) = (corpus.tool_text, corpus.tool_graph);
+        let (texts, graph) = (corpus.tool_text, corpus.graph_of_tools());
+        let allowed = corpus.allowed.map(|allowed| allowed.tools);
+        let clamped = |cosines| clamped(cosines, allowed);
         let (of_tool, of_joint) = match (graph, joint) {
             (Some(_), _) => (None, None),
             (None, None) => {
@@ -91,7 +93,8 @@ impl<'a> Cosines<'a> {
             (None, Some(all)) => top_rows(all, n),
             (None, None) => top_k((0..self.texts.n_rows()).map(scored), n, higher),
         };
-        best.into_iter().map(|(_, row)| row).collect()
+        let best = best.into_iter().filter(|(score, _)| *score > NOT_ALLOWED);
+        best.map(|(_, row)| row).collect()
     }
 }
 
@@ -104,8 +107,9 @@ impl Column<'_> {
     }
 }
 
-fn clamped(mut cosines: Vec<f32>) -> Vec<f32> {
+fn clamped(mut cosines: Vec<f32>, allowed: Option<&[bool]>) -> Vec<f32> {
     cosines.iter_mut().for_each(|cosine| *cosine = clamp(*cosine));
+    mask(&mut cosines, allowed);
     cosines
 }
 
@@ -123,6 +127,6 @@ mod tests {
         for cosine in [-0.0, -1.0, 0.0] {
             assert_eq!(clamp(cosine).to_bits(), 0);
         }
-        assert_eq!(clamped(vec![0.5, -0.0]), [0.5, 0.0]);
+        assert_eq!(clamped(vec![0.5, -0.0], None), [0.5, 0.0]);
     }
 }

@@ -83,7 +83,7 @@ pub(super) fn open(
 
 /// The best server that has tools.
 pub(super) fn best_server(corpus: &Corpus<'_>, server_scores: &Scores<'_>) -> Vec<Pooled> {
-    let has_tools = |pooled: &Pooled| !tools_of(corpus, pooled.server.0).is_empty();
+    let has_tools = |pooled: &Pooled| tools_of(corpus, pooled.server.0).next().is_some();
     let n_servers = server_scores.n_servers();
     let mut counts = std::iter::successors(Some(8), |n| (*n < n_servers).then_some(n * 8));
     let best = counts.find_map(|n| best_servers(server_scores, n).into_iter().find(has_tools));

@@ -1,7 +1,7 @@
 //! Stage 1, the score of a server.
 
-use super::Corpus;
 use super::top_k::{higher, top_k, top_rows};
+use super::{Corpus, NOT_ALLOWED, mask};
 use crate::vectors::Graph;
 use crate::vectors::Rows;
 
@@ -24,8 +24,12 @@ pub(super) struct Scores<'a> {
 
 impl<'a> Scores<'a> {
     pub(super) fn new(corpus: &'a Corpus<'a>, query: &'a [f32]) -> Self {
-        let (texts, graph) = (&corpus.server_texts[..], corpus.server_graph);
-        let all = graph.is_none().then(|| all(texts, query));
+        let (texts, graph) = (&corpus.server_texts[..], corpus.graph_of_servers());
+        let all = graph.is_none().then(|| {
+            let mut all = all(texts, query);
+            mask(&mut all, corpus.allowed.map(|allowed| allowed.servers));
+            all
+        });
         Self { texts, graph, query, all }
     }
 
@@ -45,7 +49,9 @@ impl<'a> Scores<'a> {
     /// The `n` best servers with their scores, best first.
     pub(super) fn best(&self, n: usize) -> Vec<(f32, usize)> {
         let Some(graph) = self.graph else {
-            return self.all.as_deref().map(|all| top_rows(all, n)).unwrap_or_default();
+            let mut best = self.all.as_deref().map(|all| top_rows(all, n)).unwrap_or_default();
+            best.retain(|(score, _)| *score > NOT_ALLOWED);
+            return best;
         };
         let rows = graph.nearest(self.query, n * ROWS_A_SERVER).into_iter();
         let mut servers: Vec<usize> = rows.map(|row| row % self.n_servers()).collect();

@@ -103,7 +103,7 @@ pub(super) fn flat(
             contradicts: (words.contradicts)(tool_id(row)),
         }
     };
-    let mut hits: Vec<Hit> = match corpus.tool_graph {
+    let mut hits: Vec<Hit> = match corpus.graph_of_tools() {
         Some(graph) => {
             let mut rows = graph.nearest(query, limit.max(FLAT_ROWS));
             rows.extend(words.best.iter().map(|(tool, _)| tool.row()));
@@ -111,7 +111,10 @@ pub(super) fn flat(
             rows.dedup();
             rows.into_iter().map(hit).collect()
         }
-        None => (0..corpus.tool_server.len()).map(hit).collect(),
+        None => {
+            let rows = 0..corpus.tool_server.len();
+            rows.filter(|row| corpus.allows_tool(*row)).map(hit).collect()
+        }
     };
     weigh_words(&mut hits, words, recipe);
     for hit in &mut hits {

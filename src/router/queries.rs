@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use quick_cache::sync::Cache;
 
@@ -41,6 +42,8 @@ pub(super) struct Vectors {
     known: HashMap<String, Arc<UnitVector>>,
     /// The last text without one, and why.
     pub(super) bad: Option<(String, BadVector)>,
+    /// What it took to get them.
+    pub(super) took: Duration,
 }
 
 impl Vectors {
@@ -92,6 +95,7 @@ impl Queries {
     /// Embeds what is not known yet, all of it together. A text without a
     /// usable vector is found by its words; the paper's ranking has no words.
     pub(super) fn embed(&self, texts: &[Texts], method: &Method) -> Result<Vectors, RouteError> {
+        let start = Instant::now();
         let (mut vectors, mut missing, mut bad) = (HashMap::new(), Vec::new(), None);
         for text in texts.iter().flat_map(|one| [&one.server, &one.tool, &one.joint]).flatten() {
             if vectors.contains_key(text) || missing.contains(&text.as_str()) {
@@ -115,7 +119,7 @@ impl Queries {
                 Err(reason) => bad = Some((echo(text), reason)),
             }
         }
-        Ok(Vectors { known: vectors, bad })
+        Ok(Vectors { known: vectors, bad, took: start.elapsed() })
     }
 }
 

@@ -3,7 +3,7 @@
 use super::error::RouteError;
 use super::judge::SIGNAL_HITS;
 use super::queries::{Texts, Vectors};
-use super::{Method, Options, Stages};
+use super::{Options, Stages};
 use crate::catalog::ServerId;
 use crate::catalog::ToolId;
 use crate::index::Index;
@@ -19,7 +19,8 @@ use crate::rank::Words;
 use crate::rank::{self};
 
 /// The matrices that a method reads, and the graphs of just these.
-fn corpus<'a>(index: &'a Index, method: &Method) -> Result<Corpus<'a>, RouteError> {
+fn corpus<'a>(index: &'a Index, options: &'a Options) -> Result<Corpus<'a>, RouteError> {
+    let method = &options.method;
     let graph =
         |kind: Neighbors, of: &[Matrix]| index.graph(kind).filter(|_| kind.matrices() == of);
     let no_paper = || IndexError::NoPaperVectors { dir: index.dir().to_owned() };
@@ -29,6 +30,7 @@ fn corpus<'a>(index: &'a Index, method: &Method) -> Result<Corpus<'a>, RouteErro
         tool_server: index.tool_server(),
         server_graph: graph(Neighbors::Servers, method.server_texts),
         tool_graph: graph(Neighbors::Tools, &[method.tool_text]),
+        allowed: options.view.as_ref().map(|view| view.allowed()),
     })
 }
 
@@ -41,7 +43,7 @@ pub(super) fn rank_all(
 ) -> Result<Vec<Ranking>, RouteError> {
     let method = &options.method;
     let operations = index.tool_operation();
-    let corpus = corpus(index, method)?;
+    let corpus = corpus(index, options)?;
     let limit = options.top_k.max(SIGNAL_HITS) + options.exclude.len();
     let one = |texts: &Texts| {
         let recipe = &method.recipe_for(texts.form);
@@ -52,7 +54,10 @@ pub(super) fn rank_all(
             // The best one sets the measure of the others.
             _ => recipe.n_owner_words.max(1),
         };
-        let best = lexical.best(&texts.words, n_words)?;
+        let best = match &options.view {
+            None => lexical.best(&texts.words, n_words)?,
+            Some(view) => lexical.best_of(&texts.words, view.tools(), n_words)?,
+        };
         let score_of = |tools: &[ToolId]| scores(lexical, &texts.words, tools);
         let platform = texts.platform.as_deref().map(name_words).unwrap_or_default();
         let is_named = |server: ServerId| {

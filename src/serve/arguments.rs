@@ -1,4 +1,4 @@
-//! The arguments of `discover_tools`: JSON → ask and options.
+//! The arguments of `discover_tools` and `call_tool`: JSON → what is asked.
 //!
 //! Models write numbers as strings and leave fields empty; what is clear is
 //! taken, what is not is refused with a message that says the right form.
@@ -22,6 +22,10 @@ pub(super) enum BadArguments {
     Unknown { name: String },
     #[error("argument `{name}` must be {expected}, got {got}")]
     WrongType { name: &'static str, expected: &'static str, got: String },
+    #[error("give the `name` of the tool as `discover_tools` showed it, and its `arguments`")]
+    NoName,
+    #[error("argument `{name}` is unknown; use name, arguments")]
+    UnknownOfCall { name: String },
     #[error("give either `request` or `server`/`tool`, not both")]
     Both,
 }
@@ -48,8 +52,34 @@ pub(super) fn read(
         cursor: text("cursor")?,
         method: defaults.method,
         floor: defaults.floor,
+        view: None,
     };
     Ok((ask, options))
+}
+
+/// Reads the arguments of `call_tool`: the exposed name of a tool and an object.
+///
+/// Models write the object as a string, or its members beside the name; the
+/// first is clear and taken.
+pub(super) fn read_call(mut given: Map<String, Value>) -> Result<(String, Value), BadArguments> {
+    let name = match given.remove("name") {
+        Some(Value::String(name)) if !name.trim().is_empty() => name.trim().to_owned(),
+        Some(Value::Null | Value::String(_)) | None => return Err(BadArguments::NoName),
+        Some(other) => return Err(wrong("name", "a string", &other)),
+    };
+    let arguments = match given.remove("arguments") {
+        None | Some(Value::Null) => Value::Object(Map::new()),
+        Some(Value::String(text)) => {
+            let parsed = serde_json::from_str(&text).ok().filter(Value::is_object);
+            parsed.ok_or_else(|| wrong("arguments", "an object", &Value::String(text)))?
+        }
+        Some(object @ Value::Object(_)) => object,
+        Some(other) => return Err(wrong("arguments", "an object", &other)),
+    };
+    match given.keys().next() {
+        Some(name) => Err(BadArguments::UnknownOfCall { name: name.chars().take(40).collect() }),
+        None => Ok((name, arguments)),
+    }
 }
 
 fn ask(
@@ -145,6 +175,26 @@ mod tests {
         assert_eq!((options.top_k, options.max_bytes), (5, Some(900)));
         assert_eq!(options.exclude, ["a__b"]);
         assert_eq!(options.detail, Detail::Schema);
+    }
+
+    #[test]
+    fn a_call_needs_a_name_and_an_object() {
+        let check = |json: Value| read_call(json.as_object().unwrap().clone());
+        let expected = Ok(("a__b".to_owned(), json!({"x": 1})));
+        assert_eq!(check(json!({"name": " a__b", "arguments": {"x": 1}})), expected);
+        assert_eq!(check(json!({"name": "a__b", "arguments": r#"{"x": 1}"#})), expected);
+        assert_eq!(check(json!({"name": "a__b"})), Ok(("a__b".to_owned(), json!({}))));
+        for (bad, said) in [
+            (json!({}), "give the `name`"),
+            (json!({"name": ""}), "give the `name`"),
+            (json!({"name": 7}), "argument `name` must be a string, got 7"),
+            (json!({"name": "a", "arguments": [1]}), "`arguments` must be an object, got [1]"),
+            (json!({"name": "a", "arguments": "no"}), "`arguments` must be an object"),
+            (json!({"name": "a", "x": 1}), "argument `x` is unknown; use name, arguments"),
+        ] {
+            let error = check(bad).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
     }
 
     #[test]

@@ -1,23 +1,40 @@
 //! The router behind a running server: loaded late, replaced when the index is
-//! rebuilt.
+//! rebuilt. With it what can be called, and the servers to call.
 //!
 //! Blocking; call it from a blocking thread. The first call loads model and
 //! index in parallel, later ones only look at the name of the live generation.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
+use quick_cache::sync::Cache;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::backends::Backends;
+use super::directory::Directory;
+use super::gate::Gate;
+use super::metrics::Metrics;
+use super::raw::Shelf;
+use super::schema::Schema;
+use crate::access::Visitor;
+use crate::catalog::RawJson;
+use crate::catalog::ServerId;
+use crate::catalog::ToolId;
 use crate::embed::Embedder;
 use crate::error::Fault;
 use crate::index::Index;
 use crate::index::IndexError;
 use crate::index::Manifest;
 use crate::index::Surface;
+use crate::index::ToolRecord;
 use crate::router::Ask;
 use crate::router::Options;
 use crate::router::RouteError;
 use crate::router::Routed;
 use crate::router::Router;
+use crate::router::View;
 use crate::surface;
 
 /// Makes the embedder that an index was built with.
@@ -32,15 +49,49 @@ pub struct Engine {
     live: RwLock<Option<Arc<Live>>>,
     /// The surface of a generation that is not loaded yet.
     seen: RwLock<Option<(String, Arc<Surface>)>>,
+    /// The same for visitors who may not see all, by generation and policy.
+    parts: Cache<(String, usize), Arc<Surface>>,
     loading: Mutex<()>,
+    backends: Option<Backends>,
+    /// Sessions show what they found as tools of their own.
+    pub is_dynamic: bool,
+    /// An index that is being built while we already serve.
+    pub gate: Gate,
+    /// Results on their way to clients.
+    pub(super) shelf: Arc<Shelf>,
+    /// The client has left, or the process is to end.
+    pub closing: CancellationToken,
+    /// Requests under way.
+    pub(super) calls: TaskTracker,
+    /// What is counted.
+    pub(super) metrics: Metrics,
+    /// By visitor and exposed name, the rank at which a tool was last offered.
+    pub(super) offered: Cache<(Arc<str>, String), usize>,
 }
 
-struct Live {
+/// Offers that are remembered.
+const OFFERS: usize = 16_384;
+
+/// Compiled schemas that are kept, and views of tenants.
+const CACHED_SCHEMAS: usize = 256;
+const CACHED_VIEWS: usize = 1_024;
+
+fn allows(visitor: &Visitor, tool: &ToolRecord) -> bool {
+    visitor.policy.check(&tool.server, &tool.name, tool.annotations.as_ref()).is_ok()
+}
+
+/// One generation, loaded.
+pub(super) struct Live {
     /// What `CURRENT` said when this was loaded.
     generation: String,
     embedder: Arc<dyn Embedder>,
-    router: Router,
+    pub(super) router: Router,
     surface: Arc<Surface>,
+    /// What can be called.
+    pub(super) directory: Directory,
+    schemas: Cache<ToolId, Arc<Schema>>,
+    /// By the policy they follow from.
+    views: Cache<usize, Arc<View>>,
 }
 
 impl Live {
@@ -48,6 +99,29 @@ impl Live {
     fn is_embedded_like(&self, manifest: &Manifest) -> bool {
         *self.embedder.identity() == manifest.embedder
             && self.router.index().manifest().remote == manifest.remote
+    }
+
+    /// What a visitor may find; `None` for everything.
+    fn view(&self, visitor: &Visitor) -> Result<Option<Arc<View>>, IndexError> {
+        let policy = &visitor.policy;
+        if policy.allows_all() {
+            return Ok(None);
+        }
+        // Policies live as long as the process.
+        let view = self.views.get_or_insert_with(&(Arc::as_ptr(policy) as usize), || {
+            View::of(self.router.index(), |tool| allows(visitor, tool)).map(Arc::new)
+        });
+        view.map(Some)
+    }
+
+    /// The schema of a tool, compiled once; one that is absent allows everything.
+    pub(super) fn schema(&self, tool: ToolId, raw: Option<&RawJson>) -> Arc<Schema> {
+        if let Some(known) = self.schemas.get(&tool) {
+            return known;
+        }
+        let schema = Arc::new(raw.map_or_else(Schema::open, |raw| Schema::new(raw)));
+        self.schemas.insert(tool, Arc::clone(&schema));
+        schema
     }
 }
 
@@ -60,6 +134,12 @@ pub enum EngineError {
     /// The model of the index cannot be loaded.
     #[error("{0:#}")]
     Embedder(anyhow::Error),
+    /// The index that was to be built while we serve is not there.
+    #[error("the index could not be built: {reason}")]
+    Build {
+        /// Of the failure.
+        reason: String,
+    },
     /// The request cannot be answered.
     #[error(transparent)]
     Route(#[from] RouteError),
@@ -71,7 +151,7 @@ impl EngineError {
     pub fn fault(&self) -> Fault {
         match self {
             Self::Index(error) => error.fault(),
-            Self::Embedder(_) => Fault::Environment,
+            Self::Embedder(_) | Self::Build { .. } => Fault::Environment,
             Self::Route(error) => error.fault(),
         }
     }
@@ -87,16 +167,84 @@ impl Engine {
             defaults,
             live: RwLock::default(),
             seen: RwLock::default(),
+            parts: Cache::new(CACHED_VIEWS),
             loading: Mutex::default(),
+            backends: None,
+            is_dynamic: false,
+            gate: Gate::default(),
+            shelf: Arc::default(),
+            closing: CancellationToken::new(),
+            calls: TaskTracker::new(),
+            metrics: Metrics::default(),
+            offered: Cache::new(OFFERS),
         }
+    }
+
+    /// With servers that can be called.
+    #[must_use]
+    pub fn with_backends(mut self, backends: Backends) -> Self {
+        self.backends = Some(backends);
+        self
+    }
+
+    /// The servers that can be called, if any are configured.
+    #[must_use]
+    pub fn backends(&self) -> Option<&Backends> {
+        self.backends.as_ref()
+    }
+
+    /// Whether a request would be answered now; if not, why.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub(super) fn is_ready(&self) -> Result<(), String> {
+        if self.gate.is_closed() {
+            return Err("the index is being built".to_owned());
+        }
+        self.live().map(drop).map_err(|error| error.to_string())
+    }
+
+    /// Waits for the calls that are under way, so long at most.
+    pub async fn calls_end(&self, limit: Duration) {
+        self.calls.close();
+        drop(tokio::time::timeout(limit, self.calls.wait()).await);
     }
 
     /// Answers with the live index; loads or reloads it first if need be.
     ///
     /// # Errors
     /// Says what is missing and how to get it.
-    pub fn route(&self, ask: &Ask, options: &Options) -> Result<Routed, EngineError> {
-        Ok(self.live()?.router.route(ask, options)?)
+    pub fn route(
+        &self,
+        ask: &Ask,
+        options: Options,
+        visitor: &Visitor,
+    ) -> Result<Routed, EngineError> {
+        let live = self.live()?;
+        let view = live.view(visitor)?;
+        Ok(live.router.route(ask, &Options { view, ..options })?)
+    }
+
+    /// What the index says of itself to a visitor.
+    pub(super) fn surface_for(&self, visitor: &Visitor) -> Arc<Surface> {
+        if visitor.policy.allows_all() {
+            return self.surface();
+        }
+        let generation = self.generation().unwrap_or_default();
+        let key = (generation, Arc::as_ptr(&visitor.policy) as usize);
+        let part = self.parts.get_or_insert_with(&key, || self.part(visitor).map(Arc::new));
+        // What is there is nobody's business as long as nobody may see it.
+        part.unwrap_or_else(|_| Arc::new(surface::without_index()))
+    }
+
+    /// Needs no model, for `initialize` waits for it.
+    fn part(&self, visitor: &Visitor) -> Result<Surface, IndexError> {
+        let index = Index::open(&self.dir)?;
+        let view = View::of(&index, |tool| allows(visitor, tool))?;
+        let rows = view.servers().filter_map(|row| u32::try_from(row).ok());
+        let names = rows.map(|row| Ok(index.server(ServerId(row))?.name));
+        let names = names.collect::<Result<Vec<String>, IndexError>>()?;
+        Ok(surface::of_part(&names, view.tools().len()))
     }
 
     /// Loads what `route` needs, ahead of the first request.
@@ -136,11 +284,17 @@ impl Engine {
         }
     }
 
-    fn live(&self) -> Result<Arc<Live>, EngineError> {
+    pub(super) fn live(&self) -> Result<Arc<Live>, EngineError> {
         let generation = match self.generation() {
             Ok(generation) => generation,
             // The folder is gone; what is loaded still answers.
-            Err(error) => return self.loaded().ok_or(error.into()),
+            Err(error) => match self.loaded() {
+                Some(live) => return Ok(live),
+                None if self.gate.wait().map_err(|reason| EngineError::Build { reason })? => {
+                    self.generation()?
+                }
+                None => return Err(error.into()),
+            },
         };
         if let Some(live) = self.known(&generation) {
             return Ok(live);
@@ -174,7 +328,14 @@ impl Engine {
             tracing::error!("{error}; answering from generation {generation}");
         }
         let surface = Arc::new(router.index().surface()?);
-        Ok(Live { generation, embedder, router, surface })
+        let directory = match &self.backends {
+            Some(backends) => {
+                Directory::of(router.index(), backends, before.as_deref().map(|it| &it.directory))?
+            }
+            None => Directory::default(),
+        };
+        let (schemas, views) = (Cache::new(CACHED_SCHEMAS), Cache::new(CACHED_VIEWS));
+        Ok(Live { generation, embedder, router, surface, directory, schemas, views })
     }
 
     /// Verifies the index while the model loads.

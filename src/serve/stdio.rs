@@ -14,6 +14,10 @@ use rmcp::transport::Transport;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use super::engine::Engine;
+use super::raw::Shelf;
 
 /// Longer lines are answered with an error, not read into memory.
 const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
@@ -28,6 +32,9 @@ const WITH_PARAMS: [&str; 6] =
 
 /// One session over a pair of byte streams.
 pub(super) struct Lines<R, W> {
+    shelf: Arc<Shelf>,
+    /// Told when the client has left.
+    closing: CancellationToken,
     reader: BufReader<R>,
     writer: Arc<Mutex<W>>,
     /// What has been read of the current line; kept when `receive` is
@@ -37,9 +44,15 @@ pub(super) struct Lines<R, W> {
 }
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> Lines<R, W> {
-    pub(super) fn new(reader: R, writer: W) -> Self {
+    pub(super) fn new(engine: &Engine, reader: R, writer: W) -> Self {
+        let (shelf, closing) = (Arc::clone(&engine.shelf), engine.closing.clone());
+        Self::over(shelf, closing, reader, writer)
+    }
+
+    fn over(shelf: Arc<Shelf>, closing: CancellationToken, reader: R, writer: W) -> Self {
         let writer = Arc::new(Mutex::new(writer));
-        Self { reader: BufReader::new(reader), writer, line: Vec::new(), is_too_long: false }
+        let reader = BufReader::new(reader);
+        Self { shelf, closing, reader, writer, line: Vec::new(), is_too_long: false }
     }
 
     /// Reads on to the end of a line; false at the end of the stream.
@@ -103,11 +116,12 @@ where
         &mut self,
         item: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
-        let writer = Arc::clone(&self.writer);
+        let (shelf, writer) = (Arc::clone(&self.shelf), Arc::clone(&self.writer));
         async move {
-            let mut line = serde_json::to_vec(&item)?;
-            line.push(b'\n');
-            write(&writer, &line).await
+            let message = serde_json::to_string(&item)?;
+            let mut line = shelf.filled(&message).unwrap_or(message);
+            line.push('\n');
+            write(&writer, line.as_bytes()).await
         }
     }
 
@@ -115,9 +129,13 @@ where
         loop {
             match self.fill_line().await {
                 Ok(true) => {}
-                Ok(false) => return None,
+                Ok(false) => {
+                    self.closing.cancel();
+                    return None;
+                }
                 Err(error) => {
                     tracing::debug!(%error, "stdin ended");
+                    self.closing.cancel();
                     return None;
                 }
             }
@@ -226,7 +244,8 @@ mod tests {
         let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
         let input = format!("{}\n\r\n{ping}", "x".repeat(MAX_LINE_BYTES + 1));
         let (mut client, server) = tokio::io::duplex(1_000);
-        let mut lines = Lines::new(input.as_bytes(), server);
+        let mut lines =
+            Lines::over(Arc::default(), CancellationToken::new(), input.as_bytes(), server);
         assert!(lines.receive().await.is_some());
         assert!(lines.receive().await.is_none());
         drop(lines);

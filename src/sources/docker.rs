@@ -136,7 +136,7 @@ fn add(name: String, fields: &Fields<'_>, tools_json: Option<&RawValue>, found: 
     found.warn_server(&name, notes);
     let owner = Owner { server: &name, record: Place::Document };
     let tools = named_tools(&list, owner, schema, found);
-    found.list(Server { name, description, summary: String::new(), url, tools });
+    found.list(Server { name, description, summary: String::new(), url, tools, entry: None });
 }
 
 /// The schema of a tool: as it is, or from a list of arguments.

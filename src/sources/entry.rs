@@ -69,7 +69,7 @@ pub(crate) fn server(json: &RawValue, place: Place, schema_of: SchemaOf, found: 
     found.warn_server(&name, notes);
     let owner = Owner { server: &name, record: Place::Document };
     let tools = tools(&tools_json, owner, schema_of, found);
-    found.servers.push(Server { name, description, summary, url, tools });
+    found.servers.push(Server { name, description, summary, url, tools, entry: None });
 }
 
 /// The name of a server, as every format but Toucan's spells it.

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::time::SystemTime;
 
+use crate::catalog::Entry;
 use crate::catalog::Server;
 use crate::catalog::Stale;
 use crate::sources::Configuration;
@@ -52,6 +53,10 @@ pub struct Live {
     pub limits: Limits,
     /// A server that answered less long ago is not asked again.
     pub refresh_after: Duration,
+    /// Lists that somebody else has got just now; these servers are not asked.
+    pub given: HashMap<Entry, Listing>,
+    /// Whether the others are asked, if it is time; else they keep what is known.
+    pub asks: bool,
     /// What servers answer is written down for the next time.
     pub keep: bool,
     /// The time of day.
@@ -66,6 +71,8 @@ impl Default for Live {
             guardian: None,
             limits: Limits::default(),
             refresh_after: Duration::ZERO,
+            given: HashMap::new(),
+            asks: true,
             keep: true,
             now: SystemTime::UNIX_EPOCH,
         }
@@ -105,8 +112,9 @@ pub fn learn(
     let file = memory::file_of(memory, path);
     let remembered = memory::read(&file);
     let launches = configuration.config.servers.iter().filter(|launch| !launch.disabled);
-    let mut questions: Vec<Question<'_>> =
-        launches.map(|launch| Question::new(launch, live, remembered.get(&launch.name))).collect();
+    let mut questions: Vec<Question<'_>> = launches
+        .map(|launch| Question::new(launch, path, live, remembered.get(&launch.name)))
+        .collect();
     ask(&mut questions, live, on_event)?;
     let answers: Vec<Remembered> =
         questions.into_iter().map(|one| one.conclude(live.now)).collect();
@@ -114,6 +122,22 @@ pub fn learn(
         memory::write(&file, &answers)?;
     }
     Ok(import(configuration, path, &answers))
+}
+
+/// The servers of a configuration that are switched on, each ready to be
+/// spoken to, or why it cannot be.
+#[must_use]
+pub fn targets(
+    configuration: &Configuration,
+    environment: &Environment,
+) -> Vec<(String, Result<Target, String>)> {
+    let launches = configuration.config.servers.iter().filter(|launch| !launch.disabled);
+    launches
+        .map(|launch| {
+            let target = target::of(launch, environment).map(|(target, _)| target);
+            (launch.name.clone(), target)
+        })
+        .collect()
 }
 
 /// Forgets what `memory` knows of configurations that are none of these sources.
@@ -145,14 +169,24 @@ enum State {
 }
 
 impl<'a> Question<'a> {
-    fn new(launch: &'a Launch, live: &Live, before: Option<&'a Remembered>) -> Self {
+    fn new(launch: &'a Launch, path: &Path, live: &Live, before: Option<&'a Remembered>) -> Self {
+        let entry = Entry { configuration: path.display().to_string(), name: launch.name.clone() };
         let state = match target::of(launch, &live.environment) {
             Err(reason) => State::Impossible(reason),
             Ok((target, launch)) => {
                 let is_known = before.is_some_and(|before| {
                     before.launch == launch && before.is_fresh(live.now, live.refresh_after)
                 });
-                if is_known { State::Known } else { State::Open { target, launch } }
+                match live.given.get(&entry) {
+                    Some(listing) => State::Asked {
+                        launch,
+                        secrets: target.secrets().clone(),
+                        listing: Box::new(Ok(listing.clone())),
+                    },
+                    None if is_known || (!live.asks && before.is_some()) => State::Known,
+                    None if !live.asks => State::Impossible("has not been asked yet".to_owned()),
+                    None => State::Open { target, launch },
+                }
             }
         };
         Self { name: &launch.name, before, state }
@@ -258,7 +292,7 @@ fn import(configuration: Configuration, path: &Path, answers: &[Remembered]) -> 
             ));
             found.warn_server(&answer.name, notes);
         }
-        read(answer, &mut found);
+        read(answer, path, &mut found);
     }
     let mut import =
         super::finished(Format::ClientConfig, found, configuration.bytes, configuration.sha256);
@@ -266,7 +300,7 @@ fn import(configuration: Configuration, path: &Path, answers: &[Remembered]) -> 
     import
 }
 
-fn read(answer: &Remembered, found: &mut Findings) {
+fn read(answer: &Remembered, path: &Path, found: &mut Findings) {
     let mut notes = Notes::default();
     for warning in &answer.warnings {
         notes.add(warning.as_str());
@@ -279,6 +313,8 @@ fn read(answer: &Remembered, found: &mut Findings) {
         notes.add(format!("is listed {} times; the first definition counts", n_repeats + 1));
         found.warn_tool(&server.name, &tool, notes);
     }
+    server.entry =
+        Some(Entry { configuration: path.display().to_string(), name: answer.name.clone() });
     found.servers.push(server);
 }
 

@@ -69,7 +69,7 @@ fn import_server(
     let url = fields.get("web").and_then(|json| string(json).ok());
     let owner = Owner { server: &name, record: Place::Document };
     let tools = tools(list, owner, declared_schema, found);
-    found.list(Server { name, description, summary: String::new(), url, tools });
+    found.list(Server { name, description, summary: String::new(), url, tools, entry: None });
     Ok(())
 }
 

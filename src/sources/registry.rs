@@ -172,7 +172,7 @@ fn server(name: String, fields: &Fields<'_>, found: &mut Findings) -> Server {
     let list = publisher::tools(fields);
     let owner = Owner { server: &name, record: Place::Document };
     let tools = named_tools(&list, owner, declared_schema, found);
-    Server { name, description, summary: String::new(), url, tools }
+    Server { name, description, summary: String::new(), url, tools, entry: None }
 }
 
 /// What the registry says, or else the publisher; in lower case.

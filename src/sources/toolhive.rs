@@ -90,7 +90,7 @@ fn add(name: String, fields: &Fields<'_>, found: &mut Findings) {
     let url = text_of(fields, "repository_url").or_else(homepage);
     let owner = Owner { server: &name, record: Place::Document };
     let tools = named_tools(&publisher::listed(fields), owner, declared_schema, found);
-    found.list(Server { name, description, summary: String::new(), url, tools });
+    found.list(Server { name, description, summary: String::new(), url, tools, entry: None });
 }
 
 #[cfg(test)]

@@ -79,7 +79,14 @@ fn import_server(
         found.reject_tool(&name, NO_TOOL.to_owned(), reason);
     }
     let description = description.unwrap_or_default();
-    found.list(Server { name, description, summary: summary.unwrap_or_default(), url, tools });
+    found.list(Server {
+        name,
+        description,
+        summary: summary.unwrap_or_default(),
+        url,
+        tools,
+        entry: None,
+    });
     Ok(())
 }
 

@@ -45,9 +45,11 @@ const DRAIN: Duration = Duration::from_millis(200);
 pub(super) struct Child {
     input: mpsc::Sender<String>,
     tail: Tail,
-    keeper: JoinHandle<()>,
-    /// Dropped, it tells the keeper, whatever the server does or does not.
-    stop: DropGuard,
+    /// Tells the keeper, also when dropped, whatever the server does or does not.
+    stop: CancellationToken,
+    _stop: DropGuard,
+    /// The keeper has done its work.
+    ended: CancellationToken,
 }
 
 impl Child {
@@ -81,13 +83,23 @@ impl Child {
             tail: tail.clone(),
             stop: stop.clone(),
         };
-        let keeper = tokio::spawn(keeper.run(writer, reader));
-        Ok(Self { input, tail, keeper, stop: stop.drop_guard() })
+        let ended = CancellationToken::new();
+        let is_ended = ended.clone().drop_guard();
+        tokio::spawn(async move {
+            keeper.run(writer, reader).await;
+            drop(is_ended);
+        });
+        Ok(Self { input, tail, stop: stop.clone(), _stop: stop.drop_guard(), ended })
     }
 
     /// Queues a message; fails where the server no longer reads.
     pub(super) async fn send(&self, text: String) -> Result<(), UpstreamError> {
         self.input.send(text).await.map_err(|_| UpstreamError::Closed)
+    }
+
+    /// Queues a message if there is room.
+    pub(super) fn send_soon(&self, text: String) {
+        drop(self.input.try_send(text));
     }
 
     /// The end of its standard error.
@@ -96,11 +108,9 @@ impl Child {
     }
 
     /// Closes its input and waits until it and all it started have ended.
-    pub(super) async fn end(self) {
-        drop(self.stop);
-        if let Err(error) = self.keeper.await {
-            tracing::error!(%error, "a server may not have ended");
-        }
+    pub(super) async fn end(&self) {
+        self.stop.cancel();
+        self.ended.cancelled().await;
     }
 }
 

@@ -1,7 +1,8 @@
 //! Who waits for which answer of one server.
 //!
 //! Owns the numbers of requests and what happens to answers nobody waits for:
-//! they are dropped, and so is everything that is no message.
+//! they are dropped, and so is everything that is no message. Word of progress
+//! goes to who waits for the answer, that of a changed list to who listens.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -9,8 +10,10 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
 use serde_json::value::RawValue;
+use tokio::sync::mpsc;
 use tokio::sync::oneshot;
 
+use super::changes::OnChange;
 use super::error::UpstreamError;
 use super::message;
 use super::message::Incoming;
@@ -18,7 +21,10 @@ use super::message::RpcError;
 use super::secrets::Secrets;
 
 /// What came of a request, once the server has answered.
-pub(super) type Outcome = Result<Box<RawValue>, RpcError>;
+pub type Outcome = Result<Box<RawValue>, RpcError>;
+
+/// Words of progress that wait for who asked; more are dropped.
+const QUEUE: usize = 64;
 
 /// Lines that are no message are logged so many times, and then no more.
 const LOGGED: usize = 5;
@@ -28,14 +34,21 @@ const LOGGED: usize = 5;
 pub(super) struct Desk {
     state: Mutex<State>,
     secrets: Secrets,
+    on_change: Option<OnChange>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     last_id: u64,
-    waiting: HashMap<u64, oneshot::Sender<Result<Outcome, UpstreamError>>>,
+    waiting: HashMap<u64, Waiting>,
     closed: Option<UpstreamError>,
     n_noise: usize,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    answer: oneshot::Sender<Result<Outcome, UpstreamError>>,
+    progress: mpsc::Sender<Box<RawValue>>,
 }
 
 /// A request under way; whoever drops it no longer waits.
@@ -44,13 +57,16 @@ pub(super) struct Ticket<'a> {
     desk: &'a Desk,
     /// The number of the request.
     pub(super) id: u64,
-    answer: oneshot::Receiver<Result<Outcome, UpstreamError>>,
+    /// Gone where the connection has ended.
+    pub(super) answer: oneshot::Receiver<Result<Outcome, UpstreamError>>,
+    /// The parameters of `notifications/progress` for it, as they come.
+    pub(super) progress: mpsc::Receiver<Box<RawValue>>,
 }
 
 impl Desk {
     /// For a server that may repeat these.
-    pub(super) fn new(secrets: Secrets) -> Self {
-        Self { state: Mutex::default(), secrets }
+    pub(super) fn new(secrets: Secrets, on_change: Option<OnChange>) -> Self {
+        Self { state: Mutex::default(), secrets, on_change }
     }
 
     /// Opens a request; fails at once where the connection has ended.
@@ -60,10 +76,11 @@ impl Desk {
             return Err(reason.clone());
         }
         let (sender, answer) = oneshot::channel();
+        let (noted, progress) = mpsc::channel(QUEUE);
         state.last_id += 1;
         let id = state.last_id;
-        state.waiting.insert(id, sender);
-        Ok(Ticket { desk: self, id, answer })
+        state.waiting.insert(id, Waiting { answer: sender, progress: noted });
+        Ok(Ticket { desk: self, id, answer, progress })
     }
 
     /// Takes what the server sent; the text to send back, if it asked something.
@@ -82,13 +99,16 @@ impl Desk {
                 let waiting = id.and_then(|id| self.state().waiting.remove(&id));
                 match waiting {
                     // It may have stopped waiting just now.
-                    Some(waiting) => drop(waiting.send(Ok(outcome))),
+                    Some(waiting) => drop(waiting.answer.send(Ok(outcome))),
                     None => self.note_noise(text),
                 }
                 None
             }
             Some(Incoming::Request { id, method }) => Some(message::answer_to(id, &method)),
-            Some(Incoming::Note) => None,
+            Some(Incoming::Note { method, params }) => {
+                self.note(&method, params);
+                None
+            }
             None => {
                 self.note_noise(text);
                 if let Some(problem) = message::broken(text) {
@@ -99,6 +119,24 @@ impl Desk {
         }
     }
 
+    fn note(&self, method: &str, params: Option<&RawValue>) {
+        match (method, params) {
+            ("notifications/progress", Some(params)) => {
+                let id = message::progress_of(params);
+                let state = self.state();
+                if let Some(waiting) = id.and_then(|id| state.waiting.get(&id)) {
+                    drop(waiting.progress.try_send(params.to_owned()));
+                }
+            }
+            ("notifications/tools/list_changed", _) => {
+                if let Some(on_change) = &self.on_change {
+                    on_change.tell();
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// An answer that cannot be read is to the one request under way, if there is one.
     fn fail_the_only_one(&self, problem: &str) {
         let mut state = self.state();
@@ -106,7 +144,7 @@ impl Desk {
         if let (Some(&id), None) = (ids.next(), ids.next())
             && let Some(waiting) = state.waiting.remove(&id)
         {
-            drop(waiting.send(Err(UpstreamError::NoJson { problem: problem.to_owned() })));
+            drop(waiting.answer.send(Err(UpstreamError::NoJson { problem: problem.to_owned() })));
         }
     }
 
@@ -115,12 +153,17 @@ impl Desk {
         self.state().waiting.contains_key(&id)
     }
 
+    /// Whether the connection has ended.
+    pub(super) fn is_closed(&self) -> bool {
+        self.state().closed.is_some()
+    }
+
     /// The connection has ended: so do all requests, these and later ones.
     pub(super) fn close(&self, reason: &UpstreamError) {
         let mut state = self.state();
         state.closed.get_or_insert_with(|| reason.clone());
         for (_, waiting) in state.waiting.drain() {
-            drop(waiting.send(Err(reason.clone())));
+            drop(waiting.answer.send(Err(reason.clone())));
         }
     }
 

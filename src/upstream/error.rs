@@ -128,6 +128,23 @@ pub enum UpstreamError {
         /// In bytes.
         limit: usize,
     },
+    /// It failed, and is left alone for a while.
+    #[error("{reason}; it is tried again in {} s", rest.as_secs() + 1)]
+    Resting {
+        /// How long still.
+        rest: Duration,
+        /// Of the failure.
+        reason: String,
+    },
+    /// Other calls of it are under way.
+    #[error("it is busy: {at_once} calls of it are under way, and none ended in time")]
+    Busy {
+        /// Calls at the same time.
+        at_once: usize,
+    },
+    /// Nobody is called so.
+    #[error("no server of that name is configured")]
+    Unknown,
     /// We ended the connection.
     #[error("the connection has been closed")]
     Closed,
@@ -146,6 +163,11 @@ fn words(before: &str, words: &str) -> String {
 }
 
 impl UpstreamError {
+    /// Whether somebody has to give credentials before it can work.
+    pub(super) fn is_of_login(&self) -> bool {
+        matches!(self, Self::NeedsLogin { .. } | Self::NeedsCredentials)
+    }
+
     /// Whether a server that only knows server-sent events would have failed like this.
     pub(super) fn may_be_sse(&self) -> bool {
         matches!(self, Self::Http { status: 400 | 404 | 405, .. })

@@ -8,6 +8,8 @@
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::Map;
+use serde_json::Value;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -47,20 +49,20 @@ impl Era {
     pub(super) fn complete(&self, params: Params) -> Params {
         match self {
             Self::Handshake(_) => params,
-            Self::Stateless => params.with("_meta", &meta()),
+            Self::Stateless => params.with_meta(meta()),
         }
     }
 }
 
-fn meta() -> serde_json::Value {
-    json!({
-        format!("{META}protocolVersion"): STATELESS,
-        format!("{META}clientCapabilities"): {},
-        format!("{META}clientInfo"): client_info(),
-    })
+fn meta() -> Map<String, Value> {
+    Map::from_iter([
+        (format!("{META}protocolVersion"), json!(STATELESS)),
+        (format!("{META}clientCapabilities"), json!({})),
+        (format!("{META}clientInfo"), client_info()),
+    ])
 }
 
-fn client_info() -> serde_json::Value {
+fn client_info() -> Value {
     json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") })
 }
 
@@ -91,7 +93,7 @@ async fn agree(line: &Line, limit: Duration) -> Result<(Era, Box<RawValue>), Ups
         .with("protocolVersion", &newest)
         .with("capabilities", &json!({}))
         .with("clientInfo", &client_info());
-    let refusal = match line.request("initialize", &params, limit).await? {
+    let refusal = match line.request("initialize", params, limit).await? {
         Ok(hello) => {
             let version = handshake_version(&hello)?;
             line.link.settle(version);
@@ -102,7 +104,7 @@ async fn agree(line: &Line, limit: Duration) -> Result<(Era, Box<RawValue>), Ups
     };
     line.link.settle(STATELESS);
     let params = Era::Stateless.complete(Params::default());
-    match line.request("server/discover", &params, limit).await? {
+    match line.request("server/discover", params, limit).await? {
         Ok(hello) => stateless_version(&hello).map(|()| (Era::Stateless, hello)),
         // What it has against the first question tells more.
         Err(_) => Err(refused("initialize", &refusal)),

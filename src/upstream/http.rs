@@ -7,9 +7,11 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::OnceLock;
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::TryStreamExt;
+use reqwest::RequestBuilder;
 use reqwest::Response;
 use reqwest::Url;
 use reqwest::header::ACCEPT;
@@ -20,6 +22,7 @@ use reqwest::header::HeaderValue;
 use reqwest::header::WWW_AUTHENTICATE;
 use serde_json::value::RawValue;
 use sse_stream::SseStream;
+use tokio::task::AbortHandle;
 use tokio_util::bytes::Bytes;
 
 use super::child::MAX_MESSAGE;
@@ -40,14 +43,35 @@ const MAX_SEGMENT: usize = 20;
 /// Redirects of one request, all within its origin.
 const MAX_REDIRECTS: usize = 3;
 
-/// A server that is called.
-#[derive(Debug)]
+/// A server that is called; a clone is the same session.
+#[derive(Clone, Debug)]
 pub(super) struct Http {
     client: reqwest::Client,
     url: Url,
     desk: Arc<Desk>,
-    session: Mutex<Option<HeaderValue>>,
-    version: OnceLock<HeaderValue>,
+    session: Arc<Mutex<Option<HeaderValue>>>,
+    version: Arc<OnceLock<HeaderValue>>,
+}
+
+/// The task that reads what a server says by itself; dropped, it ends.
+#[derive(Debug, Default)]
+pub(super) struct Listener(Mutex<Option<AbortHandle>>);
+
+impl Listener {
+    pub(super) fn keep(&self, task: AbortHandle) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = kept.replace(task) {
+            before.abort();
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some(task) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            task.abort();
+        }
+    }
 }
 
 impl Http {
@@ -56,8 +80,8 @@ impl Http {
             client: client(address)?,
             url: url(&address.url)?,
             desk: Arc::clone(desk),
-            session: Mutex::default(),
-            version: OnceLock::new(),
+            session: Arc::default(),
+            version: Arc::default(),
         })
     }
 
@@ -101,17 +125,53 @@ impl Http {
         }
     }
 
+    /// Posts a notification without waiting; what comes back is not read.
+    pub(super) fn send_soon(&self, letter: &Letter) {
+        let request = self.request(letter).timeout(Duration::from_secs(5));
+        tokio::spawn(request.send());
+    }
+
+    /// Reads what the server says by itself: on the stream that it answers
+    /// `letter` with, or that it gives for a GET. Most give none.
+    pub(super) fn listen(&self, letter: Option<&Letter>) -> AbortHandle {
+        let request = match letter {
+            Some(letter) => self.request(letter),
+            None => {
+                let get = self.client.get(self.url.clone()).header(ACCEPT, "text/event-stream");
+                self.with_session(get)
+            }
+        };
+        let http = self.clone();
+        let reading = async move {
+            let Ok(response) = request.send().await else { return };
+            if !response.status().is_success() || !is_events(&response) {
+                return;
+            }
+            let mut events = SseStream::from_bytes_stream(events_of(response));
+            while let Some(Ok(event)) = events.next().await {
+                http.receive(&event.data.unwrap_or_default()).await;
+            }
+        };
+        tokio::spawn(reading).abort_handle()
+    }
+
     /// Tells the server that its session is no longer needed, if there is one.
-    pub(super) async fn end(self) {
-        if let Some(session) = self.session() {
+    pub(super) async fn end(&self) {
+        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(session) = session {
             let request = self.client.delete(self.url.clone()).header(SESSION, session);
-            let request = request.timeout(std::time::Duration::from_secs(1));
+            let request = request.timeout(Duration::from_secs(1));
             // It may know no DELETE; it forgets us sooner or later.
             drop(request.send().await);
         }
     }
 
     async fn post(&self, letter: &Letter) -> Result<Response, UpstreamError> {
+        let sent = self.request(letter).send().await;
+        sent.map_err(|error| unreachable(&self.url, &error))
+    }
+
+    fn request(&self, letter: &Letter) -> RequestBuilder {
         let mut request = self
             .client
             .post(self.url.clone())
@@ -122,14 +182,17 @@ impl Http {
         {
             request = request.header(NAME, name);
         }
+        self.with_session(request).body(letter.text.clone())
+    }
+
+    fn with_session(&self, mut request: RequestBuilder) -> RequestBuilder {
         if let Some(version) = self.version.get() {
             request = request.header(VERSION, version);
         }
         if let Some(session) = self.session() {
             request = request.header(SESSION, session);
         }
-        let sent = request.body(letter.text.clone()).send().await;
-        sent.map_err(|error| unreachable(&self.url, &error))
+        request
     }
 
     /// Reads events until the answer has come; other messages may stand before it.
@@ -194,7 +257,7 @@ pub(super) fn client(address: &Address) -> Result<reqwest::Client, UpstreamError
         .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
         .default_headers(headers)
         .redirect(same_origin)
-        .connect_timeout(std::time::Duration::from_secs(10))
+        .connect_timeout(Duration::from_secs(10))
         .build()
         .map_err(|error| UpstreamError::Unreachable {
             url: printable(&address.url),

@@ -3,6 +3,7 @@
 use super::child::Child;
 use super::error::UpstreamError;
 use super::http::Http;
+use super::http::Listener;
 use super::sse::Sse;
 
 /// A connection over which messages go out; what comes in goes to the desk.
@@ -11,7 +12,7 @@ pub(super) enum Link {
     /// A process of ours.
     Child(Child),
     /// Streamable HTTP.
-    Http(Http),
+    Http(Http, Listener),
     /// Server-sent events, as of 2024-11-05.
     Sse(Sse),
 }
@@ -34,8 +35,28 @@ impl Link {
     pub(super) async fn send(&self, letter: Letter) -> Result<(), UpstreamError> {
         match self {
             Self::Child(child) => child.send(letter.text).await,
-            Self::Http(http) => http.send(letter).await,
+            Self::Http(http, _) => http.send(letter).await,
             Self::Sse(sse) => sse.send(letter).await,
+        }
+    }
+
+    /// Sends a notification without waiting; one that cannot go out is lost.
+    pub(super) fn send_soon(&self, letter: Letter) {
+        match self {
+            Self::Child(child) => child.send_soon(letter.text),
+            Self::Http(http, _) => http.send_soon(&letter),
+            Self::Sse(sse) => sse.send_soon(letter.text),
+        }
+    }
+
+    /// Opens the way for what the server says by itself; `letter` asks for it
+    /// in the stateless era.
+    pub(super) fn listen(&self, letter: Option<Letter>) {
+        match (self, letter) {
+            (Self::Child(child), Some(letter)) => child.send_soon(letter.text),
+            (Self::Http(http, listener), letter) => listener.keep(http.listen(letter.as_ref())),
+            // It comes on the pipe, or on the stream that is open.
+            (Self::Child(_), None) | (Self::Sse(_), _) => {}
         }
     }
 
@@ -43,7 +64,7 @@ impl Link {
     pub(super) fn settle(&self, version: &str) {
         match self {
             Self::Child(_) => {}
-            Self::Http(http) => http.settle(version),
+            Self::Http(http, _) => http.settle(version),
             Self::Sse(sse) => sse.settle(version),
         }
     }
@@ -52,15 +73,15 @@ impl Link {
     pub(super) fn last_words(&self) -> String {
         match self {
             Self::Child(child) => child.last_words(),
-            Self::Http(_) | Self::Sse(_) => String::new(),
+            Self::Http(..) | Self::Sse(_) => String::new(),
         }
     }
 
     /// Ends the connection, and the server if it is ours.
-    pub(super) async fn end(self) {
+    pub(super) async fn end(&self) {
         match self {
             Self::Child(child) => child.end().await,
-            Self::Http(http) => http.end().await,
+            Self::Http(http, _) => http.end().await,
             Self::Sse(sse) => sse.end(),
         }
     }

@@ -5,23 +5,17 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Limits;
-use super::child::Child;
-use super::desk::Desk;
+use super::connect;
 use super::error::UpstreamError;
 use super::guardian::Guardian;
-use super::handshake;
-use super::http::Http;
-use super::link::Link;
 use super::params::Params;
-use super::session::Line;
 use super::session::Session;
-use super::sse::Sse;
-use super::target::Dialect;
 use super::target::Target;
 
 /// Pages of one list; no honest one has more.
@@ -34,7 +28,7 @@ const MAX_SLOW_PAGES: u32 = 10;
 const MAX_BYTES: usize = 256 << 20;
 
 /// What a server says of itself and its tools.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Listing {
     /// Its answer to `initialize` or `server/discover`, as it came.
     pub hello: Box<RawValue>,
@@ -52,54 +46,35 @@ pub(super) async fn of(
     guardian: Option<Arc<Guardian>>,
     limits: Limits,
 ) -> Result<Listing, UpstreamError> {
-    let session = open(target, guardian, limits).await?;
-    let whole = limits.page * MAX_SLOW_PAGES;
-    let listed = tokio::time::timeout(whole, pages(&session, limits)).await.unwrap_or_else(|_| {
+    let session = connect::to(target, guardian, None, limits.start).await?;
+    let listing = of_session(&session, limits.page).await;
+    session.end().await;
+    listing
+}
+
+/// Lists the tools of a server that is there; `limit` holds for each page.
+pub(super) async fn of_session(
+    session: &Session,
+    limit: Duration,
+) -> Result<Listing, UpstreamError> {
+    let whole = limit * MAX_SLOW_PAGES;
+    let listed = tokio::time::timeout(whole, pages(session, limit)).await.unwrap_or_else(|_| {
         let (method, stderr) = ("all of tools/list".to_owned(), String::new());
         Err(UpstreamError::NoAnswer { method, after: whole, stderr })
     });
-    let (hello, version) = (session.hello.clone(), session.version().to_owned());
-    session.end().await;
     let (pages, warnings) = listed?;
+    let (hello, version) = (session.hello.clone(), session.version().to_owned());
     Ok(Listing { hello, version, pages, warnings })
-}
-
-/// Starts or calls a server and introduces us.
-async fn open(
-    target: &Target,
-    guardian: Option<Arc<Guardian>>,
-    limits: Limits,
-) -> Result<Session, UpstreamError> {
-    let desk = Arc::new(Desk::new(target.secrets().clone()));
-    let link = match target {
-        Target::Stdio(program) => Link::Child(Child::start(program, &desk, guardian)?),
-        Target::Http(address) if address.dialect == Dialect::Sse => {
-            Link::Sse(Sse::open(address, &desk, limits.start).await?)
-        }
-        Target::Http(address) => Link::Http(Http::new(address, &desk)?),
-    };
-    match (handshake::greet(Line { link, desk }, limits.start).await, target) {
-        (Err(error), Target::Http(address))
-            if address.dialect == Dialect::Auto && error.may_be_sse() =>
-        {
-            let desk = Arc::new(Desk::new(target.secrets().clone()));
-            let Ok(sse) = Sse::open(address, &desk, limits.start).await else {
-                return Err(error);
-            };
-            handshake::greet(Line { link: Link::Sse(sse), desk }, limits.start).await
-        }
-        (result, _) => result,
-    }
 }
 
 async fn pages(
     session: &Session,
-    limits: Limits,
+    limit: Duration,
 ) -> Result<(Vec<Box<RawValue>>, Vec<String>), UpstreamError> {
     let (mut pages, mut seen, mut n_bytes) = (Vec::new(), HashSet::new(), 0);
     let mut params = Params::default();
     loop {
-        let page = session.request("tools/list", params, limits.page).await?;
+        let page = session.request("tools/list", params, limit).await?;
         n_bytes += page.get().len();
         let cursor = next_cursor(&page);
         pages.push(page);

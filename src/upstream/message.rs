@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::catalog::RawJson;
+
 /// A message that a server sent.
 #[derive(Debug)]
 pub(super) enum Incoming<'a> {
@@ -16,18 +18,21 @@ pub(super) enum Incoming<'a> {
     /// A request to us.
     Request { id: &'a RawValue, method: Cow<'a, str> },
     /// Something that wants no answer.
-    Note,
+    Note { method: Cow<'a, str>, params: Option<&'a RawValue> },
 }
 
 /// The error of an answer.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct RpcError {
+pub struct RpcError {
     /// As JSON-RPC and MCP number them; 0 where it is no integer.
     #[serde(default, deserialize_with = "code")]
-    pub(super) code: i64,
+    pub code: i64,
     /// For people.
     #[serde(default)]
-    pub(super) message: String,
+    pub message: String,
+    /// As the server wrote it.
+    #[serde(default)]
+    pub data: Option<RawJson>,
 }
 
 fn code<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
@@ -43,6 +48,8 @@ struct Frame<'a> {
     #[serde(borrow)]
     method: Option<Cow<'a, str>>,
     #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow)]
     result: Option<&'a RawValue>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
@@ -54,7 +61,7 @@ pub(super) fn parse(text: &str) -> Option<Incoming<'_>> {
         serde_json::from_str(text).ok().filter(|f: &Frame<'_>| f.jsonrpc == "2.0")?;
     match (frame.method, frame.id) {
         (Some(method), Some(id)) => Some(Incoming::Request { id, method }),
-        (Some(_), None) => Some(Incoming::Note),
+        (Some(method), None) => Some(Incoming::Note { method, params: frame.params }),
         (None, id) => {
             let id = id.and_then(number);
             let outcome = match (frame.error, frame.result) {
@@ -65,6 +72,17 @@ pub(super) fn parse(text: &str) -> Option<Incoming<'_>> {
             Some(Incoming::Answer { id, outcome })
         }
     }
+}
+
+/// The request of ours that word of progress is about.
+pub(super) fn progress_of(params: &RawValue) -> Option<u64> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Progress<'a> {
+        #[serde(borrow)]
+        progress_token: &'a RawValue,
+    }
+    number(serde_json::from_str::<Progress<'_>>(params.get()).ok()?.progress_token)
 }
 
 /// Our number, also where it comes back as `"7"` or `7.0`.
@@ -122,8 +140,11 @@ pub(super) fn broken(text: &str) -> Option<String> {
 }
 
 fn rpc_error(error: &RawValue) -> RpcError {
-    serde_json::from_str(error.get())
-        .unwrap_or_else(|_| RpcError { code: 0, message: error.get().to_owned() })
+    serde_json::from_str(error.get()).unwrap_or_else(|_| RpcError {
+        code: 0,
+        message: error.get().to_owned(),
+        data: None,
+    })
 }
 
 /// A message to a server.
@@ -185,7 +206,9 @@ mod tests {
             parse(r#"{"jsonrpc":"2.0","id":"x","method":"ping"}"#),
             Some(Incoming::Request { method, .. }) if method == "ping"
         ));
-        assert!(matches!(parse(r#"{"jsonrpc":"2.0","method":"n"}"#), Some(Incoming::Note)));
+        assert!(
+            matches!(parse(r#"{"jsonrpc":"2.0","method":"n"}"#), Some(Incoming::Note { method, params: None }) if method == "n")
+        );
     }
 
     #[test]

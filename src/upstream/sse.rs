@@ -28,6 +28,7 @@ pub(super) struct Sse {
     endpoint: Url,
     version: OnceLock<String>,
     reader: JoinHandle<()>,
+    replies: tokio::sync::mpsc::Sender<String>,
 }
 
 impl Sse {
@@ -58,7 +59,7 @@ impl Sse {
         let (url, response) = tokio::time::timeout(limit, opening).await.map_err(|_| late())??;
         let (found, endpoint) = oneshot::channel();
         let (replies, to_send) = tokio::sync::mpsc::channel(16);
-        let reader = Reader { url: url.clone(), desk: Arc::clone(desk), replies };
+        let reader = Reader { url: url.clone(), desk: Arc::clone(desk), replies: replies.clone() };
         let reader = tokio::spawn(reader.run(response, found));
         let endpoint = tokio::time::timeout(limit, endpoint).await.map_err(|_| late())?;
         let endpoint = endpoint.ok().and_then(|path| url.join(&path).ok());
@@ -71,7 +72,7 @@ impl Sse {
             });
         };
         tokio::spawn(send_replies(client.clone(), endpoint.clone(), to_send));
-        Ok(Self { client, endpoint, version: OnceLock::new(), reader })
+        Ok(Self { client, endpoint, version: OnceLock::new(), reader, replies })
     }
 
     /// From now on this version is named in every request.
@@ -94,8 +95,13 @@ impl Sse {
         check(response, &self.endpoint).await.map(drop)
     }
 
+    /// Posts a message without waiting.
+    pub(super) fn send_soon(&self, text: String) {
+        drop(self.replies.try_send(text));
+    }
+
     /// Ends the stream.
-    pub(super) fn end(self) {
+    pub(super) fn end(&self) {
         self.reader.abort();
     }
 }

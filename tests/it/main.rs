@@ -20,3 +20,4 @@ mod remote;
 mod serve;
 mod size;
 mod tidy;
+mod view;

@@ -66,6 +66,7 @@ impl Problem {
             tool_server: &self.tool_server,
             server_graph: None,
             tool_graph: None,
+            allowed: None,
         }
     }
 

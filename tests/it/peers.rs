@@ -4,6 +4,7 @@
 //! The scripts lie in `tests/peers`; `tests/peers/setup.sh` makes the Python
 //! they need. What needs no Python is tested without being asked for.
 
+mod conformance;
 mod inspector;
 mod servers;
 

@@ -32,6 +32,7 @@ fn index(problem: &Problem, storage: Storage) -> (tempfile::TempDir, Index) {
         url: None,
         digest: String::new(),
         n_tools: 0,
+        entry: None,
     };
     let tool = |n: usize| ToolRecord {
         exposed: n.to_string(),
@@ -92,6 +93,7 @@ fn corpus(index: &Index) -> Corpus<'_> {
         tool_server: index.tool_server(),
         server_graph: index.graph(Neighbors::Servers),
         tool_graph: index.graph(Neighbors::Tools),
+        allowed: None,
     }
 }
 

@@ -21,8 +21,8 @@ struct Answer {
 #[derive(Deserialize)]
 struct Item {
     index: usize,
-    /// NaN comes as `null` from most servers.
-    embedding: Vec<Option<f32>>,
+    /// NaN comes as `null` from most servers, infinity as a number too large for f32.
+    embedding: Vec<Option<f64>>,
 }
 
 /// The numbers of every text, in the order of the texts.
@@ -47,13 +47,18 @@ pub(super) fn rows(
     for Item { index, embedding } in answer.data {
         match rows.get_mut(index) {
             Some(row @ None) => {
-                *row = Some(embedding.into_iter().map(|v| v.unwrap_or(f32::NAN)).collect());
+                *row = Some(embedding.into_iter().map(narrowed).collect());
             }
             _ => return Err(RemoteError::BadIndex { host: host.to_owned(), n_texts, index }),
         }
     }
     // As many items as texts and no index twice: none is missing.
     Ok(rows.into_iter().flatten().collect())
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "vectors are f32; too large is infinite")]
+fn narrowed(number: Option<f64>) -> f32 {
+    number.map_or(f32::NAN, |number| number as f32)
 }
 
 /// The words of an error body: `error.message` and its relatives, or the body.

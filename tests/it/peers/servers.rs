@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::{run_script, script};
 use crate::support::{World, run, shared, stdout_of};
 
 /// Our name for a server, and that of its capture.
@@ -46,6 +47,21 @@ fn the_reference_servers_are_listed_as_they_were_captured() {
     let update = run(&mut world.command("index update"));
     let said = String::from_utf8(update.stderr).unwrap();
     assert!(said.contains("7 servers answered not long ago and stay"), "{said}");
+}
+
+#[test]
+#[ignore = "needs servers of npm and PyPI; run by .ci/run"]
+fn an_agent_finds_and_calls_them_as_if_directly() {
+    let world = World::empty();
+    let folder = world.home().join("files");
+    std::fs::create_dir(&folder).unwrap();
+    // The servers compare with what the system calls the folder.
+    let folder = folder.canonicalize().unwrap();
+    let config = world.write("mcp.json", config(&folder).to_string());
+    let mut agent = script("agent_loop.py");
+    agent.arg("--binary").arg(env!("CARGO_BIN_EXE_toolscout"));
+    agent.arg("--home").arg(world.home()).arg("--config").arg(config);
+    run_script(agent.arg("--folder").arg(folder));
 }
 
 fn config(folder: &Path) -> Value {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the MCP Inspector of package.json and prints its command line, for
-# TOOLSCOUT_PEERS_INSPECTOR; in DIR/servers those of ../servers, whose libraries
-# are others. Does nothing where that is done already.
+# TOOLSCOUT_PEERS_INSPECTOR; in DIR/servers those of ../servers and in
+# DIR/conformance the suite of ../conformance, whose libraries are others. Does nothing where that is done already.
 # usage: setup.sh DIR
 set -euo pipefail
 if [ $# -ne 1 ]; then
@@ -23,4 +23,5 @@ install() {
 }
 install "$here/package.json" "$dir" mcp-inspector
 install "$here/../servers/package.json" "$dir/servers" mcp-server-everything
+install "$here/../conformance/package.json" "$dir/conformance" conformance
 echo "$dir/node_modules/.bin/mcp-inspector"

@@ -1,0 +1,211 @@
+//! Keeps the index of a server that runs: built where there is none, updated
+//! when a server says that its tools have changed.
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+
+use super::embedders::Embedders;
+use super::servers;
+use crate::build;
+use crate::build::Plan;
+use crate::catalog::Entry;
+use crate::cli::LiveArgs;
+use crate::cli::Serve;
+use crate::commands::embedder::Choice;
+use crate::commands::live;
+use crate::config::Config;
+use crate::embed::Limits;
+use crate::fetch::PrivateHosts;
+use crate::index::Index;
+use crate::index::Manifest;
+use crate::index::Storage;
+use crate::models;
+use crate::serve::Backends;
+use crate::serve::Engine;
+use crate::sources::Fetching;
+use crate::sources::Format;
+use crate::sources::Live;
+use crate::sources::Place;
+use crate::sources::Source;
+use crate::upstream::Listing;
+
+/// Servers that take longer than this to start come with the second look.
+const FIRST_LOOK: Duration = Duration::from_millis(1_200);
+
+/// Words of change within this time are one.
+const DEBOUNCE: Duration = Duration::from_millis(300);
+
+/// Who builds, with what.
+pub(super) struct Keeper {
+    config: Config,
+    engine: Arc<Engine>,
+    embedders: Arc<Embedders>,
+    model: String,
+    start_timeout: Duration,
+}
+
+impl Keeper {
+    /// Starts in the background what is to be done; must run within tokio.
+    pub(super) fn start(
+        config: &Config,
+        arguments: &Serve,
+        engine: &Arc<Engine>,
+        embedders: &Arc<Embedders>,
+    ) -> anyhow::Result<()> {
+        let keeper = Arc::new(Self {
+            config: config.clone(),
+            engine: Arc::clone(engine),
+            embedders: Arc::clone(embedders),
+            model: arguments.model.clone().unwrap_or_else(|| models::default_model().to_owned()),
+            start_timeout: arguments.calls.start_timeout,
+        });
+        let given = servers::given(arguments);
+        let recorded = build::recorded_plan(&config.index).ok();
+        match recorded {
+            Some((plan, model)) if !given.is_empty() => {
+                let is_source = |path: &PathBuf| {
+                    let at =
+                        |source: &Source| matches!(&source.place, Place::Path(it) if it == path);
+                    plan.sources.iter().any(at)
+                };
+                for path in given.iter().filter(|path| !is_source(path)) {
+                    let (path, index) = (path.display(), config.index.display());
+                    tracing::warn!(
+                        "the index at {index} was not built from {path}; its servers are only found once it is: `toolscout index build --from {path} …`, or another `--index`"
+                    );
+                }
+                if given.iter().all(is_source) {
+                    let keeper = Arc::clone(&keeper);
+                    let place = embedders.place();
+                    let choice = Choice::recorded(config, &model, plan.remote.as_ref(), place)?;
+                    tokio::task::spawn_blocking(move || keeper.update(plan, &choice));
+                }
+            }
+            None if !given.is_empty() => {
+                engine.gate.close();
+                let keeper = Arc::clone(&keeper);
+                let plan = keeper.plan(&given)?;
+                tokio::task::spawn_blocking(move || keeper.build(&plan));
+            }
+            Some(_) | None => {}
+        }
+        tokio::spawn(async move { keeper.follow().await });
+        Ok(())
+    }
+
+    /// A plan for an index of these configurations.
+    fn plan(&self, given: &[PathBuf]) -> anyhow::Result<Plan> {
+        let source = |path: &PathBuf| -> anyhow::Result<Source> {
+            let (format, private) = (Some(Format::ClientConfig), PrivateHosts::Refused);
+            Ok(Source { place: Place::parse(path)?, format, private })
+        };
+        Ok(Plan {
+            sources: given.iter().map(source).collect::<Result<_, _>>()?,
+            fetching: Fetching::default(),
+            dir: self.config.index.clone(),
+            paper: false,
+            storage: Storage::default(),
+            remote: None,
+            summarizer: None,
+            live: self.live(self.start_timeout),
+            pin: false,
+            approve: Vec::new(),
+        })
+    }
+
+    fn live(&self, start_timeout: Duration) -> Live {
+        live::settings(&LiveArgs {
+            start_timeout,
+            page_timeout: self.start_timeout,
+            parallel: 8,
+            refresh_after: Duration::from_secs(3_600),
+        })
+    }
+
+    /// Builds twice: from the servers that are there at once, and from all.
+    fn build(&self, plan: &Plan) {
+        let choice = Choice::local(&self.model);
+        let mut first = plan.clone();
+        first.live = self.live(FIRST_LOOK.min(self.start_timeout));
+        if self.run(&first, &choice).is_ok() {
+            self.engine.gate.open();
+            let is_whole =
+                |manifest: Manifest| manifest.stale.is_empty() && manifest.rejected.is_empty();
+            if Index::recorded(&plan.dir).is_ok_and(is_whole) {
+                return;
+            }
+        }
+        match self.run(plan, &choice) {
+            Ok(()) => self.engine.gate.open(),
+            Err(error) => {
+                tracing::error!("the index cannot be built: {error:#}");
+                if Index::recorded(&plan.dir).is_err() {
+                    self.engine.gate.fail(format!("{error:#}"));
+                }
+            }
+        }
+    }
+
+    fn update(&self, mut plan: Plan, choice: &Choice) {
+        plan.live = self.live(self.start_timeout);
+        if let Err(error) = self.run(&plan, choice) {
+            tracing::warn!("the index stays as it is: {error:#}");
+        }
+    }
+
+    fn run(&self, plan: &Plan, choice: &Choice) -> anyhow::Result<()> {
+        let embedder = self.embedders.load(choice, Limits::default())?;
+        let outcome = build::build(plan, embedder.as_ref(), None, &mut |_| {})?;
+        tracing::info!(written = ?outcome.written, "index kept");
+        self.engine.warm_up();
+        Ok(())
+    }
+
+    /// Lists servers anew that say that their tools have changed.
+    async fn follow(self: Arc<Self>) {
+        let Some(backends) = self.engine.backends() else { return };
+        loop {
+            let mut names = backends.pool().changed().await;
+            tokio::time::sleep(DEBOUNCE).await;
+            names.extend(backends.pool().changed().now_or_never().unwrap_or_default());
+            let given = listed(backends, names).await;
+            if given.is_empty() {
+                continue;
+            }
+            let keeper = Arc::clone(&self);
+            let updated = tokio::task::spawn_blocking(move || keeper.take(given)).await;
+            match updated {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::warn!("the index stays as it is: {error:#}"),
+                Err(error) => tracing::error!(%error, "an update ended abnormally"),
+            }
+        }
+    }
+
+    /// Takes over these lists and asks nobody.
+    fn take(&self, given: HashMap<Entry, Listing>) -> anyhow::Result<()> {
+        let (mut plan, model) = build::recorded_plan(&self.config.index)?;
+        plan.live = self.live(self.start_timeout);
+        (plan.live.given, plan.live.asks) = (given, false);
+        let place = self.embedders.place();
+        let choice = Choice::recorded(&self.config, &model, plan.remote.as_ref(), place)?;
+        self.run(&plan, &choice)
+    }
+}
+
+async fn listed(backends: &Backends, names: BTreeSet<String>) -> HashMap<Entry, Listing> {
+    let mut given = HashMap::new();
+    for name in names {
+        let Some(entry) = backends.entry_of(&name) else { continue };
+        match backends.pool().list(&name).await {
+            Ok(listing) => drop(given.insert(entry.clone(), listing)),
+            Err(error) => tracing::warn!("`{name}` says that its tools have changed, but: {error}"),
+        }
+    }
+    given
+}

@@ -1,0 +1,62 @@
+//! An index that is being built while requests already come.
+
+use std::sync::Condvar;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+/// Where those wait who need the index.
+#[derive(Debug, Default)]
+pub struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Clone, Debug, Default)]
+enum State {
+    /// Nothing is being built.
+    #[default]
+    Open,
+    Building,
+    Failed(String),
+}
+
+impl Gate {
+    /// From now on who needs an index waits for it.
+    pub fn close(&self) {
+        self.set(State::Building);
+    }
+
+    /// There is an index.
+    pub fn open(&self) {
+        self.set(State::Open);
+    }
+
+    /// There will be none, and why.
+    pub fn fail(&self, reason: String) {
+        self.set(State::Failed(reason));
+    }
+
+    /// Whether something is being built.
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(*self.state.lock().unwrap_or_else(PoisonError::into_inner), State::Building)
+    }
+
+    /// Waits for what is being built; false if nothing was.
+    pub(super) fn wait(&self) -> Result<bool, String> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut has_waited = false;
+        loop {
+            match &*state {
+                State::Open => return Ok(has_waited),
+                State::Failed(reason) => return Err(reason.clone()),
+                State::Building => has_waited = true,
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn set(&self, new: State) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = new;
+        self.changed.notify_all();
+    }
+}
