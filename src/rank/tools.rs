@@ -188,9 +188,8 @@ fn weigh_words(hits: &mut [Hit], words: Words<'_>, recipe: &Recipe) {
     if recipe.words == 0.0 || most <= 0.0 {
         return;
     }
-    hits.sort_unstable_by_key(|hit| hit.tool);
-    let tools: Vec<ToolId> = hits.iter().map(|hit| hit.tool).collect();
-    for (hit, score) in hits.iter_mut().zip((words.score_of)(&tools)) {
-        (hit.bm25, hit.word_score) = (score, (score / most).min(1.0));
+    for hit in hits {
+        hit.bm25 = words.scores[hit.tool.row()];
+        hit.word_score = (hit.bm25 / most).min(1.0);
     }
 }
