@@ -131,8 +131,8 @@ impl Tenants {
 
 /// Where and what, without the line itself: it may hold a secret.
 fn shown(error: &toml::de::Error, text: &str) -> String {
-    let line =
-        error.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
+    let start = error.span().map_or(0, |span| span.start.min(text.len()));
+    let line = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;
     format!("line {line}: {}", error.message())
 }
 
