@@ -24,8 +24,23 @@ const TOOLS_A_SERVER: usize = 10;
 
 /// Builds the index of `n_tools` made tools, as `index build` does.
 pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precision) {
-    let n_servers = n_tools.div_ceil(TOOLS_A_SERVER);
     let start = Instant::now();
+    let draft = draft(real, n_tools, precision);
+    let n_servers = draft.servers.len();
+    println!("\nmade {n_servers} servers and {n_tools} tools in {:.1?}", start.elapsed());
+    memory("with the draft");
+    let (start, cpu) = (Instant::now(), ProcessTime::now());
+    let lock = BuildLock::acquire(dir, || ()).unwrap();
+    toolscout::index::write(dir, &lock, &draft, surface).unwrap();
+    println!("wrote it in {:.1?}, {:.1?} of processors", start.elapsed(), cpu.elapsed());
+    memory("after the build");
+    for (name, file) in &Index::open(dir).unwrap().manifest().files {
+        println!("  {name:<24} {:>8.1} MB", file.bytes as f64 / 1e6);
+    }
+}
+
+fn draft(real: &Index, n_tools: usize, precision: Precision) -> Draft {
+    let n_servers = n_tools.div_ceil(TOOLS_A_SERVER);
     let made = |kind: Matrix, n: usize, seed: u64| made(real.rows(kind).unwrap(), n, seed);
     let servers =
         [Matrix::ServerDescription, Matrix::ServerSummary, Matrix::ServerDigest].into_iter();
@@ -33,15 +48,7 @@ pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precisi
         servers.zip(1..).map(|(kind, seed)| (kind, made(kind, n_servers, seed).0)).collect();
     let (tool_text, origins) = made(Matrix::ToolText, n_tools, 4);
     matrices.insert(Matrix::ToolText, tool_text);
-    let tool_of = |row: usize| real.tool(ToolId(u32::try_from(row).unwrap())).unwrap();
-    let mut random = Random(5);
-    let descriptions: Vec<String> = origins
-        .iter()
-        .map(|origin| {
-            let [near, far] = [origin.near, origin.far].map(|row| words_of(&tool_of(row)));
-            mixed(&near, &far, origin.weight, &mut random)
-        })
-        .collect();
+    let descriptions = descriptions(real, &origins);
     let server = |n: usize| ServerRecord {
         name: format!("server {n}"),
         description: String::new(),
@@ -62,12 +69,12 @@ pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precisi
         annotations: None,
     };
     let manifest = real.manifest();
-    let draft = Draft {
+    Draft {
         servers: (0..n_servers).map(server).collect(),
         tools: (0..n_tools).map(tool).collect(),
         tool_server: (0..n_tools).map(|n| u32::try_from(n / TOOLS_A_SERVER).unwrap()).collect(),
         tool_operation: vec![0; n_tools],
-        words: descriptions.clone(),
+        words: descriptions,
         matrices,
         storage: Storage { precision, ..Storage::default() },
         absent: BTreeMap::new(),
@@ -81,17 +88,18 @@ pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precisi
         stale: Vec::new(),
         pins: None,
         withheld: Vec::new(),
-    };
-    println!("\nmade {n_servers} servers and {n_tools} tools in {:.1?}", start.elapsed());
-    memory("with the draft");
-    let (start, cpu) = (Instant::now(), ProcessTime::now());
-    let lock = BuildLock::acquire(dir, || ()).unwrap();
-    toolscout::index::write(dir, &lock, &draft, surface).unwrap();
-    println!("wrote it in {:.1?}, {:.1?} of processors", start.elapsed(), cpu.elapsed());
-    memory("after the build");
-    for (name, file) in &Index::open(dir).unwrap().manifest().files {
-        println!("  {name:<24} {:>8.1} MB", file.bytes as f64 / 1e6);
     }
+}
+
+/// What each tool says: words of both tools that it lies between.
+fn descriptions(real: &Index, origins: &[Origin]) -> Vec<String> {
+    let tool_of = |row: usize| real.tool(ToolId(u32::try_from(row).unwrap())).unwrap();
+    let mut random = Random(5);
+    let one = |origin: &Origin| {
+        let [near, far] = [origin.near, origin.far].map(|row| words_of(&tool_of(row)));
+        mixed(&near, &far, origin.weight, &mut random)
+    };
+    origins.iter().map(one).collect()
 }
 
 /// What search by words reads of a tool, but for its parameters.

@@ -5,11 +5,11 @@ use std::cmp::Ordering;
 use super::cosines::Cosines;
 use super::pool::Pooled;
 use super::top_k::top_k;
-use super::{Corpus, Recipe, Words, tool_id, tools_of};
+use super::{Corpus, Recipe, Words, best_by_words, tool_id, tools_of};
 use crate::catalog::{ServerId, ToolId};
 
-/// Rows that a graph is asked for where all tools compete: words may lift a
-/// tool over many that are nearer.
+/// Rows that a graph and the words are asked for where all tools compete: one
+/// may lift a tool over many that the other puts before it.
 const FLAT_ROWS: usize = 200;
 
 /// One ranked tool and every part of its score.
@@ -105,8 +105,9 @@ pub(super) fn flat(
     };
     let mut hits: Vec<Hit> = match corpus.graph_of_tools() {
         Some(graph) => {
-            let mut rows = graph.nearest(query, limit.max(FLAT_ROWS));
-            rows.extend(words.best.iter().map(|(tool, _)| tool.row()));
+            let n = limit.max(FLAT_ROWS);
+            let mut rows = graph.nearest(query, n);
+            rows.extend(best_by_words(words.scores, n).iter().map(|(tool, _)| tool.row()));
             rows.sort_unstable();
             rows.dedup();
             rows.into_iter().map(hit).collect()
