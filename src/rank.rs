@@ -99,10 +99,10 @@ pub enum Query<'a> {
 /// The second opinion: what search by words says of the same request.
 #[derive(Clone, Copy)]
 pub struct Words<'a> {
-    /// The best tools by BM25, best first.
+    /// The best tools by BM25, best first; what [`best_by_words`] gives.
     pub best: &'a [(ToolId, f32)],
-    /// BM25 of any tools, given in ascending order.
-    pub score_of: &'a dyn Fn(&[ToolId]) -> Vec<f32>,
+    /// BM25 of every tool, `[n_tools]`.
+    pub scores: &'a [f32],
     /// Whether the request calls a server by its very name.
     pub is_named: &'a dyn Fn(ServerId) -> bool,
     /// Whether a tool does something else than the request asks for.
@@ -111,12 +111,16 @@ pub struct Words<'a> {
 
 impl Words<'_> {
     /// No opinion.
-    pub const NONE: Words<'static> = Words {
-        best: &[],
-        score_of: &|tools| vec![0.0; tools.len()],
-        is_named: &|_| false,
-        contradicts: &|_| false,
-    };
+    pub const NONE: Words<'static> =
+        Words { best: &[], scores: &[], is_named: &|_| false, contradicts: &|_| false };
+}
+
+/// The `n` best tools by BM25, best first; those that share no word with the
+/// request, which have 0, are absent.
+#[must_use]
+pub fn best_by_words(scores: &[f32], n: usize) -> Vec<(ToolId, f32)> {
+    let best = top_k::top_rows_above(scores, n, 0.0).into_iter();
+    best.map(|(score, row)| (tool_id(row), score)).collect()
 }
 
 /// All knobs of a ranking.

@@ -148,6 +148,16 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Cosine of a row of codes with a query from [`rounded`].
+    ///
+    /// 0 for the other precisions, as of two rows of codes.
+    #[expect(clippy::cast_precision_loss, reason = "a sum is rounded once")]
+    fn cosine_with(&self, row: usize, query: &[i16]) -> f32 {
+        let Numbers::Int8 { codes, scales } = self.numbers else { return 0.0 };
+        let codes = &codes[row * self.dim..(row + 1) * self.dim];
+        scales[row] / ROUNDED_ONE * dot::codes_with(codes, query) as f32
+    }
+
     /// Cosine of two rows of codes.
     ///
     /// 0 for the other precisions: only codes are compared with each other.
@@ -158,5 +168,14 @@ impl<'a> Rows<'a> {
         scales[a] * scales[b] * dot::codes(row(a), row(b))
     }
 }
+
+/// A unit vector in whole numbers: `[dim]`, each within 2⁻¹⁶ of its number.
+#[expect(clippy::cast_possible_truncation, reason = "numbers of a unit vector are in [-1, 1]")]
+fn rounded(query: &[f32]) -> Vec<i16> {
+    query.iter().map(|number| (number * ROUNDED_ONE).round() as i16).collect()
+}
+
+/// What 1 becomes.
+const ROUNDED_ONE: f32 = 32_767.0;
 
 const CACHE_LINE_BYTES: usize = 64;

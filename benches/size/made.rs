@@ -1,4 +1,4 @@
-//! A large index made of a real one: vectors between real ones, real words.
+//! A large index made of a real one: vectors and words between real ones.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,16 +24,31 @@ const TOOLS_A_SERVER: usize = 10;
 
 /// Builds the index of `n_tools` made tools, as `index build` does.
 pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precision) {
-    let n_servers = n_tools.div_ceil(TOOLS_A_SERVER);
     let start = Instant::now();
+    let draft = draft(real, n_tools, precision);
+    let n_servers = draft.servers.len();
+    println!("\nmade {n_servers} servers and {n_tools} tools in {:.1?}", start.elapsed());
+    memory("with the draft");
+    let (start, cpu) = (Instant::now(), ProcessTime::now());
+    let lock = BuildLock::acquire(dir, || ()).unwrap();
+    toolscout::index::write(dir, &lock, &draft, surface).unwrap();
+    println!("wrote it in {:.1?}, {:.1?} of processors", start.elapsed(), cpu.elapsed());
+    memory("after the build");
+    for (name, file) in &Index::open(dir).unwrap().manifest().files {
+        println!("  {name:<24} {:>8.1} MB", file.bytes as f64 / 1e6);
+    }
+}
+
+fn draft(real: &Index, n_tools: usize, precision: Precision) -> Draft {
+    let n_servers = n_tools.div_ceil(TOOLS_A_SERVER);
     let made = |kind: Matrix, n: usize, seed: u64| made(real.rows(kind).unwrap(), n, seed);
     let servers =
         [Matrix::ServerDescription, Matrix::ServerSummary, Matrix::ServerDigest].into_iter();
     let mut matrices: BTreeMap<Matrix, Array2<f32>> =
         servers.zip(1..).map(|(kind, seed)| (kind, made(kind, n_servers, seed).0)).collect();
-    let (tool_text, sources) = made(Matrix::ToolText, n_tools, 4);
+    let (tool_text, origins) = made(Matrix::ToolText, n_tools, 4);
     matrices.insert(Matrix::ToolText, tool_text);
-    let source = |n: usize| real.tool(ToolId(u32::try_from(sources[n]).unwrap())).unwrap();
+    let descriptions = descriptions(real, &origins);
     let server = |n: usize| ServerRecord {
         name: format!("server {n}"),
         description: String::new(),
@@ -48,18 +63,18 @@ pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precisi
         server: format!("server {}", n / TOOLS_A_SERVER),
         name: format!("tool_{n}"),
         title: None,
-        description: source(n).description,
+        description: descriptions[n].clone(),
         input_schema: None,
         output_schema: None,
         annotations: None,
     };
     let manifest = real.manifest();
-    let draft = Draft {
+    Draft {
         servers: (0..n_servers).map(server).collect(),
         tools: (0..n_tools).map(tool).collect(),
         tool_server: (0..n_tools).map(|n| u32::try_from(n / TOOLS_A_SERVER).unwrap()).collect(),
         tool_operation: vec![0; n_tools],
-        words: (0..n_tools).map(|n| words_of(&source(n))).collect(),
+        words: descriptions,
         matrices,
         storage: Storage { precision, ..Storage::default() },
         absent: BTreeMap::new(),
@@ -73,22 +88,31 @@ pub(crate) fn build(real: &Index, dir: &Path, n_tools: usize, precision: Precisi
         stale: Vec::new(),
         pins: None,
         withheld: Vec::new(),
-    };
-    println!("\nmade {n_servers} servers and {n_tools} tools in {:.1?}", start.elapsed());
-    memory("with the draft");
-    let (start, cpu) = (Instant::now(), ProcessTime::now());
-    let lock = BuildLock::acquire(dir, || ()).unwrap();
-    toolscout::index::write(dir, &lock, &draft, surface).unwrap();
-    println!("wrote it in {:.1?}, {:.1?} of processors", start.elapsed(), cpu.elapsed());
-    memory("after the build");
-    for (name, file) in &Index::open(dir).unwrap().manifest().files {
-        println!("  {name:<24} {:>8.1} MB", file.bytes as f64 / 1e6);
     }
+}
+
+/// What each tool says: words of both tools that it lies between.
+fn descriptions(real: &Index, origins: &[Origin]) -> Vec<String> {
+    let tool_of = |row: usize| real.tool(ToolId(u32::try_from(row).unwrap())).unwrap();
+    let mut random = Random(5);
+    let one = |origin: &Origin| {
+        let [near, far] = [origin.near, origin.far].map(|row| words_of(&tool_of(row)));
+        mixed(&near, &far, origin.weight, &mut random)
+    };
+    origins.iter().map(one).collect()
 }
 
 /// What search by words reads of a tool, but for its parameters.
 fn words_of(tool: &ToolRecord) -> String {
     format!("{} {}: {}", tool.server, words(&tool.name), tool.description)
+}
+
+/// Each word of `near` with the weight of its row, each of `far` with the rest.
+fn mixed(near: &str, far: &str, weight: f64, random: &mut Random) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    kept.extend(near.split_whitespace().filter(|_| random.unit() < weight));
+    kept.extend(far.split_whitespace().filter(|_| random.unit() >= weight));
+    kept.join(" ")
 }
 
 fn surface(draft: &Draft) -> Surface {
@@ -101,9 +125,17 @@ fn surface(draft: &Draft) -> Surface {
     }
 }
 
-/// `n` made rows, and the real row that each is nearest to.
+/// The two real rows that a made one lies between.
+struct Origin {
+    near: usize,
+    far: usize,
+    /// Of the nearer, at least one half.
+    weight: f64,
+}
+
+/// `n` made rows and what each is made of.
 #[expect(clippy::cast_possible_truncation, reason = "the quotients are in [-1, 1]")]
-fn made(real: Rows<'_>, n: usize, seed: u64) -> (Array2<f32>, Vec<usize>) {
+fn made(real: Rows<'_>, n: usize, seed: u64) -> (Array2<f32>, Vec<Origin>) {
     let dim = real.dim();
     let mut sources: Vec<(Vec<f32>, usize)> = (0..real.n_rows())
         .filter(|row| real.norm(*row) > 0.0)
@@ -114,7 +146,7 @@ fn made(real: Rows<'_>, n: usize, seed: u64) -> (Array2<f32>, Vec<usize>) {
     let (sources, rows): (Vec<Vec<f32>>, Vec<usize>) = sources.into_iter().unzip();
     let near = nearest(&sources.concat(), dim);
     let mut random = Random(seed);
-    let (mut numbers, mut made_of) = (Vec::with_capacity(n * dim), Vec::with_capacity(n));
+    let (mut numbers, mut origins) = (Vec::with_capacity(n * dim), Vec::with_capacity(n));
     for _ in 0..n {
         let a = random.below(sources.len());
         let b = near[a][random.below(near[a].len())];
@@ -128,9 +160,9 @@ fn made(real: Rows<'_>, n: usize, seed: u64) -> (Array2<f32>, Vec<usize>) {
             .collect();
         let norm = mixed.iter().map(|number| number * number).sum::<f64>().sqrt();
         numbers.extend(mixed.iter().map(|number| (number / norm) as f32));
-        made_of.push(rows[a]);
+        origins.push(Origin { near: rows[a], far: rows[b], weight });
     }
-    (Array2::from_shape_vec((n, dim), numbers).unwrap(), made_of)
+    (Array2::from_shape_vec((n, dim), numbers).unwrap(), origins)
 }
 
 /// The nearest others of each row.

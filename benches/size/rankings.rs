@@ -48,7 +48,8 @@ pub(crate) fn rankings(index: &Index, requests: &[Request]) {
 fn search_by_words(index: &Index, requests: &[Request]) {
     let times = requests.iter().map(|request| {
         let cpu = ThreadTime::now();
-        std::hint::black_box(index.lexical().best(&words(request), VOTERS).unwrap());
+        let scores = index.lexical().scores(&words(request)).unwrap();
+        std::hint::black_box(rank::best_by_words(&scores, VOTERS));
         cpu.elapsed()
     });
     println!("\nthe best {VOTERS} by words: {}", spread(times.collect()));
@@ -123,10 +124,9 @@ impl Ask<'_> {
         let Some(lexical) = self.lexical else {
             return rank::rank(corpus, query, Words::NONE, self.recipe, VOTERS);
         };
-        let text = words(request);
-        let best = lexical.best(&text, VOTERS).unwrap();
-        let score_of = |tools: &[ToolId]| lexical.scores(&text, tools).unwrap();
-        let words = Words { best: &best, score_of: &score_of, ..Words::NONE };
+        let scores = lexical.scores(&words(request)).unwrap();
+        let best = rank::best_by_words(&scores, VOTERS);
+        let words = Words { best: &best, scores: &scores, ..Words::NONE };
         rank::rank(corpus, query, words, self.recipe, VOTERS)
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! Owns one file, `lexical.safetensors`: a tantivy index of one segment whose
 //! document n is tool n, packed file by file into tensors of bytes. tantivy is
-//! the best-kept search library of the language: block-max WAND, compressed
-//! postings and checked files are some ten thousand lines that nobody should
-//! write again.
+//! the best-kept search library of the language: compressed postings, a
+//! dictionary and checked files are some ten thousand lines that nobody should
+//! write again. Its search is not used, see `scores`.
 
 mod coverage;
 mod pack;
+mod scores;
 mod terms;
 
 use terms::terms;
@@ -18,15 +19,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memmap2::Mmap;
-use tantivy::collector::TopDocs;
 use tantivy::directory::{Directory, RamDirectory};
-use tantivy::query::{BooleanQuery, EnableScoring, Occur, Query, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{PreTokenizedString, Token};
-use tantivy::{DocSet, ReloadPolicy, Searcher, SingleSegmentIndexWriter, TantivyDocument, Term};
+use tantivy::{ReloadPolicy, Searcher, SingleSegmentIndexWriter, TantivyDocument, Term};
 
 use super::IndexError;
-use crate::catalog::ToolId;
 
 /// Memory of the writer; tantivy refuses less than 15 MB.
 const WRITER_BYTES: usize = 64_000_000;
@@ -100,89 +98,14 @@ impl Lexical {
         self.searcher.segment_readers().iter().map(|segment| segment.max_doc() as usize).sum()
     }
 
-    /// The `n` best tools for the words of `text`, by BM25 (k1 1.2, b 0.75),
-    /// best first; tools that share no word are absent.
-    ///
-    /// # Errors
-    /// Fails when the file is damaged.
-    pub fn best(&self, text: &str, n: usize) -> Result<Vec<(ToolId, f32)>, IndexError> {
-        let query = self.query(text);
-        if n == 0 {
-            return Ok(Vec::new());
-        }
-        let search = || self.searcher.search(&query, &TopDocs::with_limit(n).order_by_score());
-        let hits = guarded(&self.path, || search().map_err(|error| self.failed(error)))?;
-        let n_tools = self.n_tools();
-        let known = hits.into_iter().filter(|(_, address)| (address.doc_id as usize) < n_tools);
-        Ok(known.map(|(score, address)| (ToolId(address.doc_id), score)).collect())
-    }
-
-    /// The same among `tools` (ascending) alone.
-    ///
-    /// # Errors
-    /// Fails when the file is damaged.
-    pub fn best_of(
-        &self,
-        text: &str,
-        tools: &[ToolId],
-        n: usize,
-    ) -> Result<Vec<(ToolId, f32)>, IndexError> {
-        let scores = self.scores(text, tools)?;
-        let mut hits: Vec<(ToolId, f32)> = tools.iter().copied().zip(scores).collect();
-        hits.retain(|(_, score)| *score > 0.0);
-        hits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        hits.truncate(n);
-        Ok(hits)
-    }
-
-    /// BM25 of each of `tools` (ascending) for the words of `text`; 0 without
-    /// a common word.
-    ///
-    /// # Errors
-    /// Fails when the file is damaged.
-    pub fn scores(&self, text: &str, tools: &[ToolId]) -> Result<Vec<f32>, IndexError> {
-        guarded(&self.path, || self.scores_of(text, tools))
-    }
-
-    fn scores_of(&self, text: &str, tools: &[ToolId]) -> Result<Vec<f32>, IndexError> {
-        let mut scores = vec![0.0; tools.len()];
-        let Some(segment) = self.searcher.segment_readers().first() else {
-            return Ok(scores);
-        };
-        let scoring = EnableScoring::enabled_from_searcher(&self.searcher);
-        // Word by word, which passes over most of a list; a union of them
-        // would look at every tool that has one.
-        for word in self.words(text) {
-            let scorer = word.weight(scoring).and_then(|weight| weight.scorer(segment, 1.0));
-            let mut scorer = scorer.map_err(|error| self.failed(error))?;
-            for (tool, score) in tools.iter().zip(&mut scores) {
-                if scorer.doc() < tool.0 {
-                    scorer.seek(tool.0);
-                }
-                if scorer.doc() == tool.0 {
-                    *score += scorer.score();
-                }
-            }
-        }
-        Ok(scores)
-    }
-
-    fn query(&self, text: &str) -> BooleanQuery {
-        let clause = |word| -> (Occur, Box<dyn Query>) { (Occur::Should, Box::new(word)) };
-        BooleanQuery::new(self.words(text).map(clause).collect())
-    }
-
-    /// The distinct words of a request, each looked up by itself.
-    fn words(&self, text: &str) -> impl Iterator<Item = TermQuery> {
+    /// The distinct words of a text.
+    fn words(&self, text: &str) -> impl Iterator<Item = Term> {
         let mut seen = HashSet::new();
         let mut words = terms(text);
         words.retain(|word| seen.insert(word.clone()));
         words.truncate(MAX_QUERY_TERMS);
         let field = self.field;
-        words.into_iter().map(move |word| {
-            let term = Term::from_field_text(field, &word);
-            TermQuery::new(term, IndexRecordOption::WithFreqs)
-        })
+        words.into_iter().map(move |word| Term::from_field_text(field, &word))
     }
 
     fn failed(&self, error: tantivy::TantivyError) -> IndexError {
@@ -234,6 +157,9 @@ fn pre_tokenized(text: &str) -> PreTokenizedString {
 mod tests {
     use std::io::Write;
 
+    use tantivy::collector::TopDocs;
+    use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
+
     use super::*;
     use crate::index::read::map;
 
@@ -255,16 +181,11 @@ mod tests {
 
     fn check(query: &str, expected: &[u32]) {
         let (_file, lexical) = open(&TEXTS);
-        let hits = lexical.best(query, 10).unwrap();
-        let ids: Vec<u32> = hits.iter().map(|(tool, _)| tool.0).collect();
+        let scores = lexical.scores(query).unwrap();
+        assert_eq!(scores.len(), TEXTS.len());
+        let mut ids: Vec<u32> = (0..5).filter(|id| scores[*id as usize] > 0.0).collect();
+        ids.sort_by(|a, b| scores[*b as usize].total_cmp(&scores[*a as usize]));
         assert_eq!(ids, expected, "{query}");
-        let all: Vec<ToolId> = (0..5).map(ToolId).collect();
-        let scores = lexical.scores(query, &all).unwrap();
-        for (tool, score) in hits {
-            assert!((scores[tool.row()] - score).abs() < 1e-5);
-        }
-        let n_scored = scores.iter().filter(|score| **score > 0.0).count();
-        assert_eq!(n_scored, expected.len());
     }
 
     #[test]
@@ -280,7 +201,29 @@ mod tests {
     #[test]
     fn an_index_without_tools_finds_nothing() {
         let (_file, lexical) = open(&[]);
-        assert_eq!(lexical.best("issue", 5).unwrap(), []);
-        assert_eq!(lexical.scores("issue", &[]).unwrap(), Vec::<f32>::new());
+        assert_eq!(lexical.scores("issue").unwrap(), Vec::<f32>::new());
+    }
+
+    /// More tools than a block of a list, so that lists have several.
+    #[test]
+    fn scores_are_those_of_the_search_library() {
+        let word = |n: usize| ["read", "write", "a", "file", "issue"][n % 5];
+        let texts: Vec<String> = (1..1_000)
+            .map(|n| (0..n % 13).map(|k| word(n / (k + 1))).collect::<Vec<_>>().join(" "))
+            .collect();
+        let (_file, lexical) = open(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+        let query = "write an issue to a file";
+        let clause = |term| -> (Occur, Box<dyn Query>) {
+            (Occur::Should, Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)))
+        };
+        let expected = BooleanQuery::new(lexical.words(query).map(clause).collect());
+        let all = TopDocs::with_limit(texts.len()).order_by_score();
+        let expected = lexical.searcher.search(&expected, &all).unwrap();
+        let scores = lexical.scores(query).unwrap();
+        assert_eq!(scores.iter().filter(|score| **score > 0.0).count(), expected.len());
+        assert!(expected.len() > 500);
+        for (score, address) in expected {
+            assert!((scores[address.doc_id as usize] - score).abs() < 1e-5);
+        }
     }
 }

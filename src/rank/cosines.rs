@@ -102,15 +102,31 @@ impl Column<'_> {
     fn of(&self, texts: &Rows<'_>, row: usize) -> f32 {
         match &self.all {
             Some(all) => all[row],
-            None => texts.cosine(row, self.query).max(0.0),
+            None => clamp(texts.cosine(row, self.query)),
         }
     }
 }
 
 fn clamped(mut cosines: Vec<f32>, allowed: Option<&[bool]>) -> Vec<f32> {
-    for cosine in &mut cosines {
-        *cosine = cosine.max(0.0);
-    }
+    cosines.iter_mut().for_each(|cosine| *cosine = clamp(*cosine));
     mask(&mut cosines, allowed);
     cosines
+}
+
+/// Not `max`, which may leave -0: its place would be behind 0.
+fn clamp(cosine: f32) -> f32 {
+    if cosine > 0.0 { cosine } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_clamped_is_one_zero() {
+        for cosine in [-0.0, -1.0, 0.0] {
+            assert_eq!(clamp(cosine).to_bits(), 0);
+        }
+        assert_eq!(clamped(vec![0.5, -0.0], None), [0.5, 0.0]);
+    }
 }

@@ -5,11 +5,11 @@ use std::cmp::Ordering;
 use super::cosines::Cosines;
 use super::pool::Pooled;
 use super::top_k::top_k;
-use super::{Corpus, Recipe, Words, tool_id, tools_of};
+use super::{Corpus, Recipe, Words, best_by_words, tool_id, tools_of};
 use crate::catalog::{ServerId, ToolId};
 
-/// Rows that a graph is asked for where all tools compete: words may lift a
-/// tool over many that are nearer.
+/// Rows that a graph and the words are asked for where all tools compete: one
+/// may lift a tool over many that the other puts before it.
 const FLAT_ROWS: usize = 200;
 
 /// One ranked tool and every part of its score.
@@ -105,8 +105,9 @@ pub(super) fn flat(
     };
     let mut hits: Vec<Hit> = match corpus.graph_of_tools() {
         Some(graph) => {
-            let mut rows = graph.nearest(query, limit.max(FLAT_ROWS));
-            rows.extend(words.best.iter().map(|(tool, _)| tool.row()));
+            let n = limit.max(FLAT_ROWS);
+            let mut rows = graph.nearest(query, n);
+            rows.extend(best_by_words(words.scores, n).iter().map(|(tool, _)| tool.row()));
             rows.sort_unstable();
             rows.dedup();
             rows.into_iter().map(hit).collect()
@@ -188,9 +189,8 @@ fn weigh_words(hits: &mut [Hit], words: Words<'_>, recipe: &Recipe) {
     if recipe.words == 0.0 || most <= 0.0 {
         return;
     }
-    hits.sort_unstable_by_key(|hit| hit.tool);
-    let tools: Vec<ToolId> = hits.iter().map(|hit| hit.tool).collect();
-    for (hit, score) in hits.iter_mut().zip((words.score_of)(&tools)) {
-        (hit.bm25, hit.word_score) = (score, (score / most).min(1.0));
+    for hit in hits {
+        hit.bm25 = words.scores[hit.tool.row()];
+        hit.word_score = (hit.bm25 / most).min(1.0);
     }
 }

@@ -24,16 +24,26 @@ pub fn top_k<T>(
     best.into_sorted()
 }
 
-/// The `k` highest scores, none of them NaN, and their rows: what [`top_k`]
-/// finds by [`higher`].
-///
-/// SIMD passes over blocks without a score as high as the worst one kept.
+/// The `k` highest scores and their rows: what [`top_k`] finds by [`higher`]
+/// among those above negative infinity.
 pub(super) fn top_rows(scores: &[f32], k: usize) -> Vec<(f32, usize)> {
+    top_rows_above(scores, k, f32::NEG_INFINITY)
+}
+
+/// The same among the scores above `floor`.
+///
+/// SIMD passes over blocks without a score above the worst one kept; an equal
+/// one has the higher row.
+pub(super) fn top_rows_above(scores: &[f32], k: usize, floor: f32) -> Vec<(f32, usize)> {
     let mut best = Best::new(k, higher);
+    if k == 0 {
+        return Vec::new();
+    }
     for (block, first) in scores.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
-        let bar = best.worst().map_or(f32::NEG_INFINITY, |worst| worst.0);
-        if block.iter().fold(false, |is_high, score| is_high | (*score >= bar)) {
-            block.iter().copied().zip(first..).for_each(|scored| best.offer(scored));
+        let bar = best.worst().map_or(floor, |worst| worst.0);
+        if block.iter().fold(false, |is_high, score| is_high | (*score > bar)) {
+            let scored = block.iter().copied().zip(first..);
+            scored.filter(|(score, _)| *score > bar).for_each(|scored| best.offer(scored));
         }
     }
     best.into_sorted()
@@ -134,7 +144,9 @@ mod tests {
         ) {
             let scores: Vec<f32> = scores.into_iter().map(f32::from).collect();
             let rows = scores.iter().copied().zip(0..);
-            prop_assert_eq!(top_rows(&scores, k), top_k(rows, k, higher));
+            prop_assert_eq!(top_rows(&scores, k), top_k(rows.clone(), k, higher));
+            let above = rows.filter(|(score, _)| *score > 9.0);
+            prop_assert_eq!(top_rows_above(&scores, k, 9.0), top_k(above, k, higher));
         }
     }
 

@@ -8,7 +8,6 @@ use crate::catalog::ServerId;
 use crate::catalog::ToolId;
 use crate::index::Index;
 use crate::index::IndexError;
-use crate::index::Lexical;
 use crate::index::Matrix;
 use crate::index::Neighbors;
 use crate::operation::Operation;
@@ -48,17 +47,16 @@ pub(super) fn rank_all(
     let one = |texts: &Texts| {
         let recipe = &method.recipe_for(texts.form);
         let query = query(texts, vectors, method.stages);
-        let lexical = index.lexical();
         let n_words = match query {
             Query::WordsOnly => limit,
             // The best one sets the measure of the others.
             _ => recipe.n_owner_words.max(1),
         };
-        let best = match &options.view {
-            None => lexical.best(&texts.words, n_words)?,
-            Some(view) => lexical.best_of(&texts.words, view.tools(), n_words)?,
-        };
-        let score_of = |tools: &[ToolId]| scores(lexical, &texts.words, tools);
+        let mut scores = index.lexical().scores(&texts.words)?;
+        if let Some(view) = &options.view {
+            view.hide_others(&mut scores);
+        }
+        let best = rank::best_by_words(&scores, n_words);
         let platform = texts.platform.as_deref().map(name_words).unwrap_or_default();
         let is_named = |server: ServerId| {
             let name = index.server(server).map(|record| name_words(&record.name));
@@ -67,12 +65,8 @@ pub(super) fn rank_all(
         let contradicts = |tool: ToolId| {
             texts.operation.contradicts(Operation::from_bits(operations[tool.row()]))
         };
-        let words = Words {
-            best: &best,
-            score_of: &score_of,
-            is_named: &is_named,
-            contradicts: &contradicts,
-        };
+        let words =
+            Words { best: &best, scores: &scores, is_named: &is_named, contradicts: &contradicts };
         Ok(rank::rank(&corpus, query, words, recipe, limit))
     };
     let rankings = texts.iter().map(one).collect::<Result<Vec<Ranking>, RouteError>>()?;
@@ -104,15 +98,6 @@ fn name_words(name: &str) -> Vec<String> {
     let name = name.split(" #").next().unwrap_or_default().to_lowercase();
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.filter(|word| !["mcp", "server"].contains(word)).map(str::to_owned).collect()
-}
-
-/// A damaged file costs the second opinion, not the answer; it was verified
-/// when the index was opened.
-fn scores(lexical: &Lexical, words: &str, tools: &[ToolId]) -> Vec<f32> {
-    lexical.scores(words, tools).unwrap_or_else(|error| {
-        tracing::error!("{error}");
-        vec![0.0; tools.len()]
-    })
 }
 
 #[cfg(test)]

@@ -43,6 +43,15 @@ impl View {
         Allowed { servers: &self.servers, tools: &self.tools }
     }
 
+    /// Leaves no other tool a score by words, `[n_tools]`.
+    pub(super) fn hide_others(&self, scores: &mut [f32]) {
+        for (score, is_allowed) in scores.iter_mut().zip(&self.tools) {
+            if !is_allowed {
+                *score = 0.0;
+            }
+        }
+    }
+
     /// The tools, ascending.
     #[must_use]
     pub fn tools(&self) -> &[ToolId] {

@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Rows;
+use super::{Rows, rounded};
 
 /// Nodes that a search keeps for each row asked for. What fewer and more cost
 /// and find at 100,000 and 1,000,000 rows stands in `eval/reports/size.md`.
@@ -64,6 +64,7 @@ impl Graph<'_> {
     /// The same with another number of nodes kept, to measure what it does.
     #[must_use]
     pub fn nearest_within(&self, query: &[f32], n: usize, beam: usize) -> Vec<usize> {
+        let query = &rounded(query)[..];
         let entries = (0..).take(self.upper.len().min(ENTRIES));
         let upper_node = |place: u32| self.upper[place as usize];
         let starts = self.walk(query, (self.upper_links, upper_node), entries, STARTS);
@@ -93,12 +94,13 @@ impl Graph<'_> {
     /// Ids are places in the layer; `node_of` gives their nodes.
     fn walk(
         &self,
-        query: &[f32],
+        query: &[i16],
         (links, node_of): (Lists<'_>, impl Fn(u32) -> u32),
         starts: impl Iterator<Item = u32>,
         beam: usize,
     ) -> Vec<Near> {
-        let near = |id: u32| Near { cosine: self.codes.cosine(node_of(id) as usize, query), id };
+        let near =
+            |id: u32| Near { cosine: self.codes.cosine_with(node_of(id) as usize, query), id };
         let mut starts: Vec<Near> = starts.map(near).collect();
         starts.sort_unstable_by(|a, b| b.cmp(a));
         starts.truncate(beam);

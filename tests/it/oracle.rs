@@ -388,17 +388,11 @@ fn scout_is_the_weighted_mean_of_its_parts() {
         let (server, tool, joint) =
             (kind.vector(&mut random), kind.vector(&mut random), kind.vector(&mut random));
         let (scores, best) = opinion(&mut random, n_tools);
+        assert_eq!(rank::best_by_words(&scores, n_tools), best);
         let corpus = problem.corpus();
-        let score_of = |tools: &[ToolId]| -> Vec<f32> {
-            tools.iter().map(|tool| scores[tool.row()]).collect()
-        };
         let contradicts = |tool: ToolId| tool.0 % 3 == 1;
-        let words = Words {
-            best: &best,
-            score_of: &score_of,
-            is_named: &|_| false,
-            contradicts: &contradicts,
-        };
+        let words =
+            Words { best: &best, scores: &scores, is_named: &|_| false, contradicts: &contradicts };
         let query = Query::Both { server: &server, tool: &tool, joint: Some(&joint) };
         let found = rank::rank(&corpus, query, words, &rank::SCOUT, 10_000);
 

@@ -8,6 +8,7 @@ use serde_json::json;
 use toolscout::build::{Plan, build};
 use toolscout::embed::{BadVector, EmbedError, Embedder, Identity, StandInEmbedder, UnitVector};
 use toolscout::index::{Absent, Index, Matrix, Storage};
+use toolscout::rank;
 use toolscout::router::{Ask, Method, Options, RouteError, Router};
 use toolscout::sources::{Fetching, Live, Source};
 
@@ -113,7 +114,7 @@ fn bad_vectors_are_counted_by_name_and_the_tool_is_found_by_words() {
             let ask = Ask::Fields { server: None, tool: Some(tool.to_owned()) };
             let reply = router.route(&ask, &Options::default()).unwrap().reply;
             assert!(reply.matches.iter().any(|one| one.tool == first), "{reason}");
-            let by_words = router.index().lexical().best(tool, 1).unwrap();
+            let by_words = rank::best_by_words(&router.index().lexical().scores(tool).unwrap(), 1);
             assert_eq!(router.index().tool(by_words[0].0).unwrap().name, first);
             assert!(reply.matches.iter().all(|one| one.score.is_finite()));
             assert_eq!(reply.requests[0].note, None);
