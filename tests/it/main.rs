@@ -13,6 +13,7 @@ mod support;
 mod cli;
 mod http;
 mod index;
+mod install;
 mod live;
 mod oracle;
 mod peers;

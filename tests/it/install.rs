@@ -1,0 +1,1 @@
+//! `install` and `uninstall`: the one entry in the configurations of clients.
