@@ -24,6 +24,7 @@ use crate::sources::client_config::Client;
 
 pub use crate::clients::entry::Program;
 pub use crate::clients::error::ClientsError;
+pub use crate::clients::error::Reason;
 pub use crate::clients::install::Installed;
 pub use crate::clients::install::Order;
 pub use crate::clients::install::Others;

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use crate::clients::ClientsError;
 use crate::clients::Result;
 use crate::clients::entry::Entry;
 use crate::clients::entry::HOME;
@@ -52,6 +53,23 @@ pub(crate) fn entry<D: Document>(document: &D, client: Client, name: &str) -> Op
     let args = words.chain(texts("args")).collect();
     let home = document.variable(name, layout::environment(client), HOME);
     Some(Entry { command, args, home })
+}
+
+/// The text, once it has been read again: nothing that an editor does may
+/// leave a client with a file that it cannot read.
+///
+/// # Errors
+/// When it does not hold the servers that it should.
+pub(crate) fn checked<D: Document>(document: &D, client: Client, path: &Path) -> Result<String> {
+    let text = document.text();
+    let names = |document: &D| {
+        let mut names = document.names();
+        names.sort();
+        names
+    };
+    let is_whole =
+        D::parse(client, path, &text).is_ok_and(|again| names(&again) == names(document));
+    is_whole.then_some(text).ok_or_else(|| ClientsError::Uneditable { path: path.to_owned() })
 }
 
 /// Writes an entry; what its owner added to it stays.

@@ -39,18 +39,34 @@ pub enum ClientsError {
         "it is not known where this client keeps its configuration; name the file with `--file`"
     )]
     NoPlace,
-    /// A language that cannot be edited without loss.
+    /// The file cannot be edited without loss, but the entry can be pasted.
     #[error(
-        "`{}` is {reason}, which toolscout does not edit; put this in it by hand:\n\n{snippet}",
-        path.display()
+        "`{}` is {}, so it was left as it is; put this in it by hand:\n\n{snippet}",
+        path.display(),
+        reason.as_str()
     )]
     ByHand {
         /// The file.
         path: PathBuf,
         /// Why not.
-        reason: &'static str,
+        reason: Reason,
         /// What to paste.
         snippet: String,
+    },
+    /// The file is written in a way that an edit would break.
+    #[error(
+        "`{}` cannot be edited without moving what others wrote; take the entry out by hand, nothing was changed",
+        path.display()
+    )]
+    Uneditable {
+        /// The file.
+        path: PathBuf,
+    },
+    /// YAML, which is not edited.
+    #[error("`{}` is YAML, which toolscout does not edit; take the entry out by hand", path.display())]
+    Yaml {
+        /// The file.
+        path: PathBuf,
     },
     /// The file breaks the rules of its language.
     #[error(
@@ -151,6 +167,24 @@ pub enum ClientsError {
         /// What the system says.
         source: io::Error,
     },
+}
+
+/// Why a file has to be edited by hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It is YAML.
+    Yaml,
+    /// Its keys are scattered.
+    Scattered,
+}
+
+impl Reason {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Yaml => "YAML, which toolscout does not edit",
+            Self::Scattered => "written in a way that an edit would move what others wrote",
+        }
+    }
 }
 
 impl ClientsError {

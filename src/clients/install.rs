@@ -11,6 +11,7 @@ use crate::clients::ClientsError;
 use crate::clients::Mode;
 use crate::clients::Note;
 use crate::clients::Program;
+use crate::clients::Reason;
 use crate::clients::Result;
 use crate::clients::Target;
 use crate::clients::document;
@@ -78,33 +79,37 @@ pub fn install(folder: &Path, target: &Target, order: &Order) -> Result<Installe
     if order.name.is_empty() {
         return Err(ClientsError::NoName);
     }
-    match layout::language(target.client, &target.path) {
+    let done = match layout::language(target.client, &target.path) {
         Language::Json => install_in::<Json>(folder, target, order),
         Language::Toml => install_in::<Toml>(folder, target, order),
-        Language::Yaml => Err(by_hand(target, order, "YAML")),
-    }
-    .map_err(|error| match error {
-        ClientsError::ByHand { reason, .. } => by_hand(target, order, reason),
+        Language::Yaml => Err(ClientsError::Yaml { path: target.path.clone() }),
+    };
+    done.map_err(|error| match error {
+        ClientsError::Yaml { path } => by_hand(path, Reason::Yaml, (target, order)),
+        ClientsError::Uneditable { path } => by_hand(path, Reason::Scattered, (target, order)),
         other => other,
     })
 }
 
-fn by_hand(target: &Target, order: &Order, reason: &'static str) -> ClientsError {
-    let entry = match Entry::of(&order.program, None) {
-        Ok(entry) => entry,
-        Err(error) => return error,
-    };
-    let snippet = if reason == "YAML" {
-        entry.to_yaml(&order.name)
-    } else {
-        let empty = Toml::parse(target.client, &target.path, "");
-        let filled = empty.map(|mut toml| {
-            document::put(&mut toml, target.client, &order.name, &entry);
-            toml.text()
-        });
-        filled.unwrap_or_default()
-    };
-    ClientsError::ByHand { path: target.path.clone(), reason, snippet }
+/// The entry for the user to paste.
+fn by_hand(path: PathBuf, reason: Reason, (target, order): (&Target, &Order)) -> ClientsError {
+    let snippet = Entry::of(&order.program, None).and_then(|entry| {
+        match layout::language(target.client, &path) {
+            Language::Json => alone::<Json>(target, &order.name, &entry),
+            Language::Toml => alone::<Toml>(target, &order.name, &entry),
+            Language::Yaml => Ok(entry.to_yaml(&order.name)),
+        }
+    });
+    match snippet {
+        Ok(snippet) => ClientsError::ByHand { path, reason, snippet },
+        Err(error) => error,
+    }
+}
+
+fn alone<D: Document>(target: &Target, name: &str, entry: &Entry) -> Result<String> {
+    let mut document = D::parse(target.client, &target.path, "")?;
+    document::put(&mut document, target.client, name, entry);
+    Ok(document.text())
 }
 
 /// A change that is ready to be written.
@@ -147,7 +152,7 @@ fn install_in<D: Document>(folder: &Path, target: &Target, order: &Order) -> Res
     if allowed.is_some_and(|names| !names.contains(&order.name)) {
         notes.push(Note::NotAllowed { name: order.name.clone() });
     }
-    let bytes = file.encoded(&document.text());
+    let bytes = file.encoded(&document::checked(&document, client, &file.path)?);
     let is_changed = file.bytes.as_ref() != Some(&bytes);
     if is_changed && record.state_of(&file) != State::Edited {
         record.after.push(file::sha256(&bytes));
@@ -155,7 +160,8 @@ fn install_in<D: Document>(folder: &Path, target: &Target, order: &Order) -> Res
     if !record.names.contains(&order.name) {
         record.names.push(order.name.clone());
     }
-    let moved_text = (!names.is_empty()).then(|| moved.text());
+    let moved_text =
+        if names.is_empty() { None } else { Some(document::checked(&moved, client, &slot.moved)?) };
     let plan = Plan { file: &file, slot: &slot, record, is_first, moved_text, bytes };
     if is_changed {
         file.check_writable()?;

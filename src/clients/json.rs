@@ -257,7 +257,7 @@ mod tests {
         check_put(
             Client::Zed,
             "{\r\n  \"context_servers\": {\r\n    \"a\": {},\r\n  },\r\n}\r\n",
-            "{\r\n  \"context_servers\": {\r\n    \"a\": {},\r\n    \"toolscout\": {\r\n      \"source\": \"custom\",\r\n      \"command\": \"/bin/toolscout\",\r\n      \"args\": [\"serve\"],\r\n    },\r\n  },\r\n}\r\n",
+            "{\r\n  \"context_servers\": {\r\n    \"a\": {},\r\n    \"toolscout\": {\r\n      \"source\": \"custom\",\r\n      \"command\": \"/bin/toolscout\",\r\n      \"args\": [\"serve\"]\r\n    },\r\n  },\r\n}\r\n",
         );
         check_put(
             Client::OpenCode,

@@ -95,22 +95,49 @@ fn relative(server: &Launch) -> Vec<Note> {
     let Transport::Stdio(process) = &server.transport else {
         return Vec::new();
     };
-    let command_has_folder = |field: &str, text: &str| {
-        field == "command" && text.contains('/') && !text.starts_with(['/', '~', '$', '{'])
-    };
-    let is_relative = |field: &str, text: &str| {
-        let dots = [".", "..", "./", "../", r".\", r"..\"];
-        let starts = dots[2..].iter().any(|dots| text.starts_with(dots));
-        starts
-            || (field != "command" && dots[..2].contains(&text))
-            || command_has_folder(field, text) && !text.contains(':')
+    // Below a folder of its own, an argument keeps its meaning.
+    let looks_at = |field: &str| {
+        ["command", "cwd"].contains(&field) || (process.cwd.is_none() && field.starts_with("args"))
     };
     let values = server.transport.values().into_iter();
-    let found = values.filter(|(field, value)| {
-        let is_path = field == "command" || field == "cwd" || field.starts_with("args");
-        // Below a folder of its own, a path keeps its meaning.
-        let stays = process.cwd.is_some() && field.starts_with("args");
-        is_path && !stays && is_relative(field, value.written())
-    });
+    let found =
+        values.filter(|(field, value)| looks_at(field) && is_relative(field, value.written()));
     found.map(|(field, _)| Note::Relative { server: server.name.clone(), field }).collect()
+}
+
+/// A bare command is looked up, and an argument need not be a path at all.
+fn is_relative(field: &str, text: &str) -> bool {
+    let has_root = text.starts_with(['/', '\\', '~', '$', '{']) || text.get(1..2) == Some(":");
+    let starts_here = ["./", "../", ".\\", "..\\"].iter().any(|dots| text.starts_with(dots));
+    match field {
+        "cwd" => !has_root,
+        "command" => !has_root && text.contains(['/', '\\']),
+        _ => starts_here || [".", ".."].contains(&text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relative_paths_are_told_from_words() {
+        for (field, text, expected) in [
+            ("command", "npx", false),
+            ("command", "/bin/x", false),
+            ("command", "~/x", false),
+            ("command", "${X}/y", false),
+            ("command", "C:\\x", false),
+            ("command", "target/x", true),
+            ("command", "./x", true),
+            ("cwd", "x", true),
+            ("cwd", "/x", false),
+            ("args[0]", "@scope/package", false),
+            ("args[0]", "./dist/x.js", true),
+            ("args[1]", "..", true),
+            ("args[1]", ".", true),
+        ] {
+            assert_eq!(is_relative(field, text), expected, "{field} {text}");
+        }
+    }
 }

@@ -57,11 +57,7 @@ pub fn uninstall(folder: &Path, target: &Target, mode: Mode) -> Result<Uninstall
     match layout::language(target.client, &target.path) {
         Language::Json => uninstall_in::<Json>(folder, target, mode),
         Language::Toml => uninstall_in::<Toml>(folder, target, mode),
-        Language::Yaml => Err(ClientsError::ByHand {
-            path: target.path.clone(),
-            reason: "YAML",
-            snippet: "(nothing: take the entry with `toolscout` out)".to_owned(),
-        }),
+        Language::Yaml => Err(ClientsError::Yaml { path: target.path.clone() }),
     }
 }
 
@@ -147,7 +143,7 @@ fn edit<D: Document>(
             done.returned.push(name);
         }
     }
-    let bytes = file.encoded(&document.text());
+    let bytes = file.encoded(&document::checked(&document, client, &file.path)?);
     if bytes != file.bytes.as_deref().unwrap_or_default() {
         done.way = Way::Edited;
         file.check_writable()?;
