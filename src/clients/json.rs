@@ -262,7 +262,7 @@ mod tests {
         check_put(
             Client::OpenCode,
             "{\"mcp\":{}}",
-            "{\n  \"mcp\": {\n    \"toolscout\": {\n      \"type\": \"local\",\n      \"command\": [\"/bin/toolscout\", \"serve\"],\n      \"enabled\": true\n    }\n  }\n}",
+            "{\"mcp\":{\n    \"toolscout\": {\n      \"type\": \"local\",\n      \"command\": [\"/bin/toolscout\", \"serve\"],\n      \"enabled\": true\n    }\n  }}",
         );
     }
 
