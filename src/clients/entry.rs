@@ -10,8 +10,8 @@ use crate::clients::Result;
 
 /// The variable that says where toolscout keeps its files.
 pub(crate) const HOME: &str = "TOOLSCOUT_HOME";
-/// Flags whose values an install decides; any other stays as its owner has it.
-const OURS: [&str; 2] = ["--index", "--config"];
+const INDEX: &str = "--index";
+const CONFIG: &str = "--config";
 
 /// What is to be started.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl Entry {
     /// When a path is no text.
     pub(crate) fn of(program: &Program, config: Option<&Path>) -> Result<Self> {
         let mut args = vec!["serve".to_owned()];
-        for (flag, path) in OURS.into_iter().zip([program.index.as_deref(), config]) {
+        for (flag, path) in [(INDEX, program.index.as_deref()), (CONFIG, config)] {
             if let Some(path) = path {
                 args.extend([flag.to_owned(), text(path)?]);
             }
@@ -56,21 +56,38 @@ impl Entry {
         name == "toolscout" && self.args.first().is_some_and(|word| word == "serve")
     }
 
-    /// Takes over what the owner of `earlier` added to its arguments.
-    pub(crate) fn keep_flags_of(&mut self, earlier: &Self) {
-        let mut words = earlier.args.iter().skip(1);
+    /// Takes over what the owner of `earlier` added to its arguments, and the
+    /// index where no other is given; `moved` is the file with moved servers.
+    pub(crate) fn keep_flags_of(&mut self, earlier: &Self, moved: &Path) {
+        let has_index = self.args.contains(&INDEX.to_owned());
+        let is_moved = |word: &str| Path::new(word) == moved;
+        let mut kept: Vec<String> = Vec::new();
+        let mut words = earlier.args.iter().skip(1).peekable();
         while let Some(word) = words.next() {
-            if OURS.contains(&word.as_str()) {
+            if is_moved(word) {
+                // The flag may have other files of its owner behind it.
+                let is_alone = words.peek().is_none_or(|next| next.starts_with('-'));
+                kept.pop_if(|flag| flag == CONFIG && is_alone);
+            } else if has_index && word == INDEX {
                 words.next();
-            } else if !OURS.iter().any(|flag| word.starts_with(&format!("{flag}="))) {
-                self.args.push(word.clone());
+            } else if !has_index || !word.starts_with("--index=") {
+                kept.push(word.clone());
             }
+        }
+        self.args.extend(kept);
+        let sorted = |args: &[String]| {
+            let mut args = args.to_vec();
+            args.sort();
+            args
+        };
+        if sorted(&self.args) == sorted(&earlier.args) {
+            self.args.clone_from(&earlier.args);
         }
     }
 
     /// The file that holds its servers, if it has one.
     pub(crate) fn config(&self) -> Option<&str> {
-        let at = self.args.iter().position(|word| word == OURS[1])?;
+        let at = self.args.iter().position(|word| word == CONFIG)?;
         self.args.get(at + 1).map(String::as_str)
     }
 
@@ -129,11 +146,32 @@ mod tests {
 
     #[test]
     fn flags_of_the_owner_stay_and_those_of_an_install_are_set_anew() {
-        let earlier =
-            entry("toolscout", &["serve", "--index", "x", "--floor", "0.2", "--config=y"]);
-        let mut entry = entry("toolscout", &["serve", "--config", "z"]);
-        assert_eq!(entry.config(), Some("z"));
-        entry.keep_flags_of(&earlier);
-        assert_eq!(entry.args, ["serve", "--config", "z", "--floor", "0.2"]);
+        let moved = Path::new("/m");
+        for (wanted, earlier, expected) in [
+            (&["serve"][..], &["serve", "--floor", "0.2"][..], &["serve", "--floor", "0.2"][..]),
+            (
+                &["serve", "--index", "n"],
+                &["serve", "-q", "--index", "o", "x"],
+                &["serve", "--index", "n", "-q", "x"],
+            ),
+            (&["serve"], &["serve", "--index", "o"], &["serve", "--index", "o"]),
+            (
+                &["serve", "--config", "/m"],
+                &["serve", "--index", "o", "--config", "/m", "-q"],
+                &["serve", "--index", "o", "--config", "/m", "-q"],
+            ),
+            (
+                &["serve", "--config", "/m"],
+                &["serve", "--config", "own"],
+                &["serve", "--config", "/m", "--config", "own"],
+            ),
+            (&["serve"], &["serve", "--config", "/m", "own"], &["serve", "--config", "own"]),
+            (&["serve"], &["serve", "--config", "/m", "-q"], &["serve", "-q"]),
+        ] {
+            let mut new = entry("toolscout", wanted);
+            new.keep_flags_of(&entry("toolscout", earlier), moved);
+            assert_eq!(new.args, expected, "{wanted:?} {earlier:?}");
+        }
+        assert_eq!(entry("toolscout", &["serve", "--config", "z"]).config(), Some("z"));
     }
 }

@@ -17,6 +17,8 @@ use crate::clients::ClientsError;
 use crate::clients::Result;
 
 const MARK: &str = "\u{FEFF}";
+/// How the names of files begin that are not yet in place.
+const UNFINISHED: &str = ".toolscout-";
 
 /// A file as it was when we read it.
 #[derive(Debug)]
@@ -94,6 +96,7 @@ impl ClientFile {
         let failed = |source| ClientsError::Write { path: self.path.clone(), source };
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs_err::create_dir_all(folder).map_err(failed)?;
+        sweep(folder);
         let file = written(folder, bytes, metadata.as_ref()).map_err(failed)?;
         self.check_unchanged()?;
         file.persist(&self.path).map_err(|error| failed(error.error))?;
@@ -141,16 +144,33 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 pub(crate) fn keep(path: &Path, bytes: &[u8]) -> Result<()> {
     let failed = |source| ClientsError::Write { path: path.to_owned(), source };
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = NamedTempFile::new_in(folder).map_err(failed)?;
+    let mut file =
+        tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder).map_err(failed)?;
     file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
     sync(folder).map_err(failed)
 }
 
+/// Removes what a killed run has left in a folder; whoever calls this holds
+/// the lock.
+pub(crate) fn sweep(folder: &Path) {
+    let Ok(entries) = fs_err::read_dir(folder) else {
+        return;
+    };
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(UNFINISHED)
+            && let Err(error) = fs_err::remove_file(&path)
+        {
+            tracing::warn!(%error, "cannot remove what a killed run has left");
+        }
+    }
+}
+
 /// A complete file beside the one it shall replace.
 fn written(folder: &Path, bytes: &[u8], like: Option<&Metadata>) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".toolscout-");
+    builder.prefix(UNFINISHED);
     #[cfg(unix)]
     if like.is_none() {
         use std::os::unix::fs::PermissionsExt;

@@ -145,7 +145,7 @@ fn install_in<D: Document>(folder: &Path, target: &Target, order: &Order) -> Res
     let has_moved = !moved.names().is_empty();
     let mut entry = Entry::of(&order.program, has_moved.then_some(slot.moved.as_path()))?;
     if let Some(earlier) = &earlier {
-        entry.keep_flags_of(earlier);
+        entry.keep_flags_of(earlier, &slot.moved);
     }
     document::put(&mut document, client, &order.name, &entry);
     let allowed = document.list("mcp", "allowed").filter(|_| layout::beside(client) == Some("mcp"));

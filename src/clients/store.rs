@@ -46,6 +46,7 @@ impl Lock {
             Err(TryLockError::WouldBlock) => file.lock().map_err(failed)?,
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
+        file::sweep(folder);
         Ok(Self { _file: file })
     }
 }

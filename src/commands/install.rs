@@ -6,6 +6,7 @@ use anyhow::Context;
 use serde_json::json;
 
 use super::terminal::{print, print_json, remark};
+use crate::build;
 use crate::catalog::clean_text;
 use crate::cli::ClientPlace;
 use crate::cli::Install;
@@ -125,8 +126,24 @@ fn say_installed(
     if let Some(backup) = &done.backup {
         remark(config, &format!("the file as it was: {}", backup.display()));
     }
+    if let Some(moved_to) = done.moved_to.as_ref().filter(|_| !done.moved.is_empty()) {
+        hint_at_index(config, moved_to);
+    }
     remark(config, &format!("restart {client}; to undo: {}", undo(&command.place)));
     Ok(())
+}
+
+/// An index goes on looking for servers where it was built from.
+fn hint_at_index(config: &Config, servers: &Path) {
+    if build::recorded_plan(&config.index).is_ok() {
+        let (index, servers) = (config.index.display(), servers.display());
+        remark(
+            config,
+            &format!(
+                "the index at {index} looks for these servers where they were; if it shall have them: toolscout index build --from {servers} …"
+            ),
+        );
+    }
 }
 
 fn undo(place: &ClientPlace) -> String {
@@ -154,6 +171,9 @@ fn say_uninstalled(
     }
     say_notes(&done.notes)?;
     if done.way != Way::Nothing && !command.place.dry_run {
+        if !done.returned.is_empty() {
+            hint_at_index(config, &done.path);
+        }
         remark(config, &format!("restart {}", target.client));
     }
     Ok(())

@@ -1,9 +1,14 @@
 //! `install --take-over`: the other servers behind toolscout, and back.
 
+use std::process::Command;
+
+use serde_json::Value;
 use serde_json::json;
 
 use super::Machine;
 use super::text;
+use crate::support::run_with;
+use crate::support::stderr_of;
 
 const CODE: &str = r#"{
   // asked for
@@ -79,6 +84,34 @@ fn servers_come_back_into_a_file_that_was_changed() {
         assert!(left.contains(kept), "{kept} is not in\n{left}");
     }
     assert!(!left.contains("toolscout") && !machine.kept("cursor.json").exists(), "{left}");
+}
+
+/// Starts the entry as the client would, and asks for its tools.
+#[test]
+fn the_entry_starts_a_server_that_calls_the_moved_ones() {
+    let machine = Machine::new();
+    let index = crate::support::stand_in_index(machine.world.home(), &crate::support::sample());
+    let before = r#"{"mcpServers": {"a": {"command": "a"}}}"#;
+    let path = machine.write(".cursor/mcp.json", before);
+    let line = format!("install --client cursor --take-over --index {}", index.display());
+    let said = stderr_of(&mut machine.command(&line), 0);
+    assert!(said.contains("index build --from") && said.contains("restart Cursor"), "{said}");
+    let config: Value = serde_json::from_str(&text(&path)).unwrap();
+    let entry = &config["mcpServers"]["toolscout"];
+    let words = |value: &Value| value.as_array().unwrap().clone();
+    let mut client = Command::new(entry["command"].as_str().unwrap());
+    client.env_remove("TOOLSCOUT_INDEX").env_remove("TOOLSCOUT_HOME");
+    client.args(words(&entry["args"]).iter().map(|word| word.as_str().unwrap().to_owned()));
+    for (name, value) in entry["env"].as_object().unwrap() {
+        client.env(name, value.as_str().unwrap());
+    }
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    let output = run_with(&mut client, &format!("{hello}\n{ready}\n{list}\n"));
+    let replies = String::from_utf8(output.stdout).unwrap();
+    assert!(replies.contains("discover_tools") && replies.contains("call_tool"), "{replies}");
 }
 
 #[test]
