@@ -1,9 +1,11 @@
 //! The command line: names, flags, help. Nothing happens here.
 
 mod index;
+mod install;
 mod serve;
 
 pub use index::{Again, Build, EmbedPlace, IndexCommand, LiveArgs, Patience};
+pub use install::{ClientPlace, Install, Uninstall};
 pub use serve::{CallArgs, Serve};
 
 use std::path::PathBuf;
@@ -84,6 +86,10 @@ pub enum Command {
     /// Look at the configurations of MCP clients; changes nothing
     #[command(subcommand)]
     Sources(Sources),
+    /// Write the one entry into the configuration of an MCP client
+    Install(Install),
+    /// Take it out again; the file is then what it was before
+    Uninstall(Uninstall),
     /// Answer one request from the shell
     Route(Route),
     /// Run the MCP meta-server: finds tools, and calls them where servers are configured

@@ -8,6 +8,7 @@ mod demo;
 mod embedder;
 mod eval;
 mod index;
+mod install;
 mod live;
 mod models;
 mod progress;
@@ -48,6 +49,8 @@ pub fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Models(command) => models::run(&config, command)?,
         Command::Index(command) => index::run(&config, command)?,
         Command::Sources(command) => sources::run(&config, &command)?,
+        Command::Install(arguments) => install::install(&config, &arguments)?,
+        Command::Uninstall(arguments) => install::uninstall(&config, &arguments)?,
         Command::Route(arguments) => return route::run(&config, &arguments),
         Command::Serve(arguments) => serve::run(&config, &arguments)?,
         Command::Eval(command) => eval::run(&config, &command)?,

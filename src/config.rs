@@ -22,6 +22,12 @@ pub struct Config {
     pub models: PathBuf,
     /// Public data sets.
     pub data: PathBuf,
+    /// What was done to the configurations of clients.
+    pub clients: PathBuf,
+    /// The index directory, where someone has named it.
+    pub given_index: Option<PathBuf>,
+    /// `TOOLSCOUT_HOME`, where it is set.
+    pub given_home: Option<PathBuf>,
     /// No progress, no remarks.
     pub quiet: bool,
     /// Data as JSON.
@@ -34,13 +40,17 @@ impl Config {
     /// # Errors
     /// Fails when there is neither `TOOLSCOUT_HOME` nor a data directory.
     pub fn load(global: &Global) -> anyhow::Result<Self> {
-        let home = home()?;
+        let given_home = given_home();
+        let home = given_home.clone().map_or_else(data_folder, Ok)?;
         Ok(Self {
             index: global.index.clone().unwrap_or_else(|| home.join("index").join("default")),
             sample_index: home.join("index").join("sample"),
             cache: home.join("index").join("cache"),
             models: home.join("models"),
             data: home.join("eval").join("data"),
+            clients: home.join("clients"),
+            given_index: global.index.clone(),
+            given_home,
             quiet: global.quiet,
             json: global.json,
         })
@@ -96,12 +106,13 @@ impl UserFolders {
     }
 }
 
-fn home() -> anyhow::Result<PathBuf> {
+fn given_home() -> Option<PathBuf> {
     #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
-    let given = std::env::var_os("TOOLSCOUT_HOME").filter(|home| !home.is_empty());
-    if let Some(home) = given {
-        return Ok(PathBuf::from(home));
-    }
+    let given = std::env::var_os("TOOLSCOUT_HOME");
+    given.filter(|home| !home.is_empty()).map(PathBuf::from)
+}
+
+fn data_folder() -> anyhow::Result<PathBuf> {
     directories::ProjectDirs::from("", "", "toolscout")
         .map(|dirs| dirs.data_dir().to_owned())
         .context("no home directory found; set TOOLSCOUT_HOME to a folder for indexes and models")

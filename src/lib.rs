@@ -9,6 +9,7 @@ pub mod access;
 pub mod build;
 pub mod catalog;
 pub mod cli;
+pub mod clients;
 pub mod commands;
 pub mod confidence;
 pub mod config;

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use toolscout::cli::Cli;
+use toolscout::clients::ClientsError;
 use toolscout::commands::{self, Outcome};
 use toolscout::embed::RemoteError;
 use toolscout::error::Fault;
@@ -46,6 +47,9 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         return BAD_USAGE;
     }
     if error.downcast_ref().map(FetchError::fault) == Some(Fault::Caller) {
+        return BAD_USAGE;
+    }
+    if error.downcast_ref().map(ClientsError::fault) == Some(Fault::Caller) {
         return BAD_USAGE;
     }
     match error.downcast_ref::<RouteError>() {

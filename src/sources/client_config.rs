@@ -26,6 +26,7 @@ use crate::sources::reader::Reader;
 pub use crate::sources::client_config::client::Client;
 pub use crate::sources::client_config::endpoint::Endpoint;
 pub use crate::sources::client_config::places::places;
+pub use crate::sources::client_config::places::user_places;
 pub use crate::sources::client_config::process::Process;
 pub use crate::sources::client_config::template::Kind;
 pub use crate::sources::client_config::template::Template;

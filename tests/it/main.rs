@@ -14,6 +14,7 @@ mod calls;
 mod cli;
 mod http;
 mod index;
+mod install;
 mod live;
 mod oracle;
 mod peers;

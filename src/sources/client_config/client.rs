@@ -73,6 +73,28 @@ const WORDS: &[(&str, Client)] = &[
 ];
 
 impl Client {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::ClaudeCode,
+        Self::ClaudeDesktop,
+        Self::Codex,
+        Self::Continue,
+        Self::Cursor,
+        Self::Gemini,
+        Self::Kiro,
+        Self::OpenCode,
+        Self::VsCode,
+        Self::Windsurf,
+        Self::Zed,
+        Self::Other,
+    ];
+
+    /// The client with this [`id`](Self::id).
+    #[must_use]
+    pub fn named(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|client| client.id() == id)
+    }
+
     /// Told by the place of a file, then by its shape, then by its name.
     pub(crate) fn of(path: &Path, fields: &Fields<'_>, language: Language) -> Self {
         let place = format!("/{}", path.display()).replace('\\', "/").to_lowercase();

@@ -73,6 +73,28 @@ pub fn places(home: &Path, settings: &Path, project: &Path) -> Vec<(Client, Path
     places
 }
 
+/// Where a client may keep what holds in every project, the likeliest first,
+/// whether it is there or not.
+#[must_use]
+pub fn user_places(client: Client, home: &Path, settings: &Path) -> Vec<PathBuf> {
+    let roots = [(home, HOME), (settings, SETTINGS)];
+    let places = roots.into_iter().flat_map(|(root, names)| {
+        let of_client = names.iter().filter(|(_, owner)| *owner == client);
+        of_client.map(|(name, _)| root.join(name))
+    });
+    // VS Code only reads servers there that older versions have written.
+    let is_current = |path: &PathBuf| client != Client::VsCode || path.ends_with("mcp.json");
+    let mut places: Vec<PathBuf> = places.filter(is_current).collect();
+    // The two roots of Zed and opencode are one on most systems.
+    let mut seen = Vec::new();
+    places.retain(|path| {
+        let is_new = !seen.contains(path);
+        seen.push(path.clone());
+        is_new
+    });
+    places
+}
+
 /// Files of a folder by name; none where there is no folder.
 fn files_of(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs_err::read_dir(folder) else {
