@@ -14,6 +14,8 @@ mod cli;
 mod http;
 mod index;
 mod live;
+#[cfg(unix)]
+mod login;
 mod oracle;
 mod peers;
 mod remote;
