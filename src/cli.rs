@@ -2,10 +2,12 @@
 
 mod index;
 mod install;
+mod login;
 mod serve;
 
 pub use index::{Again, Build, EmbedPlace, IndexCommand, LiveArgs, Patience};
 pub use install::{ClientPlace, Install, Uninstall};
+pub use login::{Login, LoginServer};
 pub use serve::{CallArgs, Serve};
 
 use std::path::PathBuf;
@@ -94,6 +96,10 @@ pub enum Command {
     Route(Route),
     /// Run the MCP meta-server: finds tools, and calls them where servers are configured
     Serve(Serve),
+    /// Log in to a server that wants it, in a browser; the tokens stay on this machine
+    Login(Login),
+    /// Forget the tokens of a server
+    Logout(LoginServer),
     /// Measure tool selection offline, on public sets or your own requests
     #[command(subcommand)]
     Eval(Eval),

@@ -4,12 +4,14 @@
 //! to stderr.
 
 mod changes;
+mod configurations;
 mod demo;
 mod embedder;
 mod eval;
 mod index;
 mod install;
 mod live;
+mod login;
 mod models;
 mod progress;
 mod route;
@@ -53,6 +55,8 @@ pub fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Uninstall(arguments) => install::uninstall(&config, &arguments)?,
         Command::Route(arguments) => return route::run(&config, &arguments),
         Command::Serve(arguments) => serve::run(&config, &arguments)?,
+        Command::Login(arguments) => login::run(&config, &arguments)?,
+        Command::Logout(arguments) => login::forget(&config, &arguments)?,
         Command::Eval(command) => eval::run(&config, &command)?,
         Command::Guard => upstream::keep_watch(std::io::stdin().lock()),
     }

@@ -20,6 +20,8 @@ pub struct Config {
     pub cache: PathBuf,
     /// Models and runtime.
     pub models: PathBuf,
+    /// Tokens of servers that somebody has logged in to.
+    pub tokens: PathBuf,
     /// Public data sets.
     pub data: PathBuf,
     /// What was done to the configurations of clients.
@@ -47,6 +49,7 @@ impl Config {
             sample_index: home.join("index").join("sample"),
             cache: home.join("index").join("cache"),
             models: home.join("models"),
+            tokens: home.join("tokens"),
             data: home.join("eval").join("data"),
             clients: home.join("clients"),
             given_index: global.index.clone(),

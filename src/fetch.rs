@@ -193,7 +193,8 @@ impl Fetcher {
 }
 
 /// Whether redirects may lead into private networks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PrivateHosts {
     /// To the host that was typed, if that is private, and to no other.
     #[default]

@@ -18,6 +18,7 @@ pub mod error;
 pub mod evaluate;
 pub mod fetch;
 pub mod index;
+pub mod login;
 pub mod models;
 pub mod operation;
 pub mod rank;

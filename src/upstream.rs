@@ -7,9 +7,11 @@
 //! catalogues: a [`Target`] has every value in its place.
 
 mod breaker;
+mod caller;
 mod changes;
 mod child;
 mod connect;
+mod credentials;
 mod desk;
 mod error;
 mod guardian;
@@ -27,6 +29,8 @@ mod sse;
 mod stderr;
 mod target;
 
+pub use crate::upstream::credentials::Bearer;
+pub use crate::upstream::credentials::Credentials;
 pub use crate::upstream::desk::Outcome;
 pub use crate::upstream::error::UpstreamError;
 pub use crate::upstream::guardian::Guardian;

@@ -53,7 +53,7 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
             build_and_report(config, &plan, &choice)
         }
         IndexCommand::Update { dir, dry_run, pin, unpin, again } => {
-            let (mut plan, model) = recorded(&at(dir), &again)?;
+            let (mut plan, model) = recorded(config, &at(dir), &again)?;
             plan.pin = (plan.pin || pin) && !unpin;
             match dry_run {
                 true => changes::preview(config, &plan),
@@ -61,7 +61,7 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
             }
         }
         IndexCommand::Approve { names, again } => {
-            let (mut plan, model) = recorded(&config.index, &again)?;
+            let (mut plan, model) = recorded(config, &config.index, &again)?;
             (plan.pin, plan.approve) = (true, names);
             update(config, &plan, &model, &again)
         }
@@ -70,7 +70,7 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
             // A server that answered in the middle of a run is due at a later one, not after it.
             again.live.refresh_after = again.live.refresh_after.saturating_sub(every / 2);
             watch::run(every, move || {
-                let (plan, model) = recorded(&dir, &again)?;
+                let (plan, model) = recorded(&settings, &dir, &again)?;
                 update(&settings, &plan, &model, &again)
             })
         }
@@ -82,10 +82,10 @@ pub(super) fn run(config: &Config, command: IndexCommand) -> anyhow::Result<()> 
 }
 
 /// The plan that made an index, to be run with these flags, and its model.
-fn recorded(dir: &Path, again: &Again) -> anyhow::Result<(Plan, Identity)> {
+fn recorded(config: &Config, dir: &Path, again: &Again) -> anyhow::Result<(Plan, Identity)> {
     let (mut plan, model) = build::recorded_plan(dir)?;
     plan.fetching.timeout = again.patience.timeout();
-    plan.live = live::settings(&again.live);
+    plan.live = live::settings(config, &again.live);
     Ok((plan, model))
 }
 
@@ -118,7 +118,7 @@ fn plan(config: &Config, arguments: Build) -> anyhow::Result<Plan> {
         },
         remote,
         summarizer,
-        live: live::settings(&arguments.live),
+        live: live::settings(config, &arguments.live),
         approve: Vec::new(),
     })
 }

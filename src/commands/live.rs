@@ -5,18 +5,21 @@ use std::time::SystemTime;
 
 use crate::cli::LiveArgs;
 use crate::config;
+use crate::config::Config;
+use crate::login::TokenStore;
 use crate::sources::Environment;
 use crate::sources::Live;
 use crate::upstream::Limits;
 
 /// What the flags ask for, with the environment of this process.
-pub(super) fn settings(arguments: &LiveArgs) -> Live {
+pub(super) fn settings(config: &Config, arguments: &LiveArgs) -> Live {
     let program = std::env::current_exe();
     if let Err(error) = &program {
         tracing::warn!(%error, "no guardian: a crash would leave servers running");
     }
     Live {
         environment: Environment::new(config::environment()),
+        tokens: Some(TokenStore::new(config.tokens.clone())),
         guardian: program.ok(),
         limits: Limits {
             start: arguments.start_timeout,

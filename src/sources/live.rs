@@ -20,6 +20,7 @@ use std::time::SystemTime;
 use crate::catalog::Entry;
 use crate::catalog::Server;
 use crate::catalog::Stale;
+use crate::login::TokenStore;
 use crate::sources::Configuration;
 use crate::sources::Import;
 use crate::sources::Place;
@@ -47,6 +48,8 @@ pub use crate::sources::live::environment::Environment;
 pub struct Live {
     /// Where their variables come from, and what they inherit.
     pub environment: Environment,
+    /// Tokens of the servers that somebody has logged in to.
+    pub tokens: Option<TokenStore>,
     /// This program: `PROGRAM guard` ends the servers if we are killed.
     pub guardian: Option<PathBuf>,
     /// How long they may take.
@@ -68,6 +71,7 @@ impl Default for Live {
     fn default() -> Self {
         Self {
             environment: Environment::default(),
+            tokens: None,
             guardian: None,
             limits: Limits::default(),
             refresh_after: Duration::ZERO,
@@ -130,11 +134,12 @@ pub fn learn(
 pub fn targets(
     configuration: &Configuration,
     environment: &Environment,
+    tokens: Option<&TokenStore>,
 ) -> Vec<(String, Result<Target, String>)> {
     let launches = configuration.config.servers.iter().filter(|launch| !launch.disabled);
     launches
         .map(|launch| {
-            let target = target::of(launch, environment).map(|(target, _)| target);
+            let target = target::of(launch, environment, tokens).map(|(target, _)| target);
             (launch.name.clone(), target)
         })
         .collect()
@@ -171,7 +176,7 @@ enum State {
 impl<'a> Question<'a> {
     fn new(launch: &'a Launch, path: &Path, live: &Live, before: Option<&'a Remembered>) -> Self {
         let entry = Entry { configuration: path.display().to_string(), name: launch.name.clone() };
-        let state = match target::of(launch, &live.environment) {
+        let state = match target::of(launch, &live.environment, live.tokens.as_ref()) {
             Err(reason) => State::Impossible(reason),
             Ok((target, launch)) => {
                 let is_known = before.is_some_and(|before| {

@@ -167,6 +167,11 @@ impl Desk {
         }
     }
 
+    /// Words of the server without what is secret and what steers a terminal.
+    pub(super) fn shown(&self, text: &str) -> String {
+        self.secrets.hide_in(&super::stderr::shown(text.as_bytes()))
+    }
+
     fn note_noise(&self, text: &str) {
         let n_noise = {
             let mut state = self.state();
@@ -174,7 +179,7 @@ impl Desk {
             state.n_noise
         };
         if n_noise <= LOGGED && !text.trim().is_empty() {
-            let line = self.secrets.hide_in(&super::stderr::shown(text.as_bytes()));
+            let line = self.shown(text);
             tracing::debug!(line, "not a message to us, dropped");
         }
     }

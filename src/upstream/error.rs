@@ -103,10 +103,19 @@ pub enum UpstreamError {
         problem: String,
     },
     /// It wants a login.
-    #[error("it needs a login{}", words(", as described at ", metadata))]
+    #[error(
+        "it needs a login{}{}{}",
+        words(", as described at ", metadata),
+        words("; ", problem),
+        words("; run ", command)
+    )]
     NeedsLogin {
         /// Address of its metadata, if it names one.
         metadata: String,
+        /// Why the tokens that are there do not do.
+        problem: String,
+        /// With which a person logs in, if that is known.
+        command: String,
     },
     /// It wants credentials, and does not say which.
     #[error("it needs credentials (HTTP 401); give them as a header of its entry")]

@@ -107,7 +107,7 @@ async fn agree(line: &Line, limit: Duration) -> Result<(Era, Box<RawValue>), Ups
     match line.request("server/discover", params, limit).await? {
         Ok(hello) => stateless_version(&hello).map(|()| (Era::Stateless, hello)),
         // What it has against the first question tells more.
-        Err(_) => Err(refused("initialize", &refusal)),
+        Err(_) => Err(refused(line, "initialize", &refusal)),
     }
 }
 
@@ -145,10 +145,10 @@ fn stateless_version(hello: &RawValue) -> Result<(), UpstreamError> {
 }
 
 /// The error of an answer, as one of ours.
-pub(super) fn refused(method: &str, error: &RpcError) -> UpstreamError {
+pub(super) fn refused(line: &Line, method: &str, error: &RpcError) -> UpstreamError {
     UpstreamError::Refused {
         method: method.to_owned(),
         code: error.code,
-        message: shown(error.message.as_bytes()),
+        message: line.desk.shown(&error.message),
     }
 }

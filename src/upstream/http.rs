@@ -16,15 +16,13 @@ use reqwest::Response;
 use reqwest::Url;
 use reqwest::header::ACCEPT;
 use reqwest::header::CONTENT_TYPE;
-use reqwest::header::HeaderMap;
-use reqwest::header::HeaderName;
 use reqwest::header::HeaderValue;
-use reqwest::header::WWW_AUTHENTICATE;
 use serde_json::value::RawValue;
 use sse_stream::SseStream;
 use tokio::task::AbortHandle;
 use tokio_util::bytes::Bytes;
 
+use super::caller::Caller;
 use super::child::MAX_MESSAGE;
 use super::desk::Desk;
 use super::error::UpstreamError;
@@ -40,13 +38,10 @@ const NAME: &str = "mcp-name";
 /// Longer parts of a path may be keys.
 const MAX_SEGMENT: usize = 20;
 
-/// Redirects of one request, all within its origin.
-const MAX_REDIRECTS: usize = 3;
-
 /// A server that is called; a clone is the same session.
 #[derive(Clone, Debug)]
 pub(super) struct Http {
-    client: reqwest::Client,
+    caller: Caller,
     url: Url,
     desk: Arc<Desk>,
     session: Arc<Mutex<Option<HeaderValue>>>,
@@ -77,7 +72,7 @@ impl Drop for Listener {
 impl Http {
     pub(super) fn new(address: &Address, desk: &Arc<Desk>) -> Result<Self, UpstreamError> {
         Ok(Self {
-            client: client(address)?,
+            caller: Caller::new(address)?,
             url: url(&address.url)?,
             desk: Arc::clone(desk),
             session: Arc::default(),
@@ -99,15 +94,16 @@ impl Http {
         if let Some(session) = response.headers().get(SESSION) {
             *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.clone());
         }
-        if status.as_u16() == 401 {
-            return Err(login(&response));
-        }
         if status.as_u16() == 404 && self.session().is_some() {
             return Err(UpstreamError::SessionGone);
         }
         let Some(id) = letter.id else {
             // Whatever comes back to a notification is no answer, and may never end.
-            return if status.is_success() { Ok(()) } else { Err(http_error(status, b"")) };
+            return if status.is_success() {
+                Ok(())
+            } else {
+                Err(http_error(status, String::new()))
+            };
         };
         if status.is_success() && is_events(&response) {
             return self.read_events(response, id).await;
@@ -119,16 +115,17 @@ impl Http {
             false => Ok(()),
             true if status.is_success() => Err(UpstreamError::BadAnswer {
                 method: letter.method,
-                problem: format!("is no message of the protocol: {}", shown(&body)),
+                problem: format!("is no message of the protocol: {}", self.caller.shown(&body)),
             }),
-            true => Err(http_error(status, &body)),
+            true => Err(http_error(status, self.caller.shown(&body))),
         }
     }
 
     /// Posts a notification without waiting; what comes back is not read.
     pub(super) fn send_soon(&self, letter: &Letter) {
         let request = self.request(letter).timeout(Duration::from_secs(5));
-        tokio::spawn(request.send());
+        let http = self.clone();
+        tokio::spawn(async move { http.caller.send(request, &http.url).await });
     }
 
     /// Reads what the server says by itself: on the stream that it answers
@@ -137,13 +134,13 @@ impl Http {
         let request = match letter {
             Some(letter) => self.request(letter),
             None => {
-                let get = self.client.get(self.url.clone()).header(ACCEPT, "text/event-stream");
+                let get = self.caller.get(&self.url).header(ACCEPT, "text/event-stream");
                 self.with_session(get)
             }
         };
         let http = self.clone();
         let reading = async move {
-            let Ok(response) = request.send().await else { return };
+            let Ok(response) = http.caller.send(request, &http.url).await else { return };
             if !response.status().is_success() || !is_events(&response) {
                 return;
             }
@@ -159,22 +156,21 @@ impl Http {
     pub(super) async fn end(&self) {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(session) = session {
-            let request = self.client.delete(self.url.clone()).header(SESSION, session);
+            let request = self.caller.delete(&self.url).header(SESSION, session);
             let request = request.timeout(Duration::from_secs(1));
             // It may know no DELETE; it forgets us sooner or later.
-            drop(request.send().await);
+            drop(self.caller.send(request, &self.url).await);
         }
     }
 
     async fn post(&self, letter: &Letter) -> Result<Response, UpstreamError> {
-        let sent = self.request(letter).send().await;
-        sent.map_err(|error| unreachable(&self.url, &error))
+        self.caller.send(self.request(letter), &self.url).await
     }
 
     fn request(&self, letter: &Letter) -> RequestBuilder {
         let mut request = self
-            .client
-            .post(self.url.clone())
+            .caller
+            .post(&self.url)
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json, text/event-stream")
             .header(METHOD, &letter.method);
@@ -231,38 +227,6 @@ impl Http {
     fn session(&self) -> Option<HeaderValue> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
-}
-
-/// A client with the headers of an address, which go to its origin alone.
-pub(super) fn client(address: &Address) -> Result<reqwest::Client, UpstreamError> {
-    let mut headers = HeaderMap::new();
-    for (name, value) in &address.headers {
-        let bad = || UpstreamError::BadHeader { name: shown(name.as_bytes()) };
-        let key = HeaderName::try_from(name.trim()).map_err(|_| bad())?;
-        let mut value = HeaderValue::from_str(value.trim()).map_err(|_| bad())?;
-        value.set_sensitive(true);
-        headers.append(key, value);
-    }
-    // Another room may have set it: then it is the same.
-    drop(rustls::crypto::ring::default_provider().install_default());
-    let same_origin = reqwest::redirect::Policy::custom(|attempt| {
-        let stays =
-            attempt.previous().first().is_some_and(|url| url.origin() == attempt.url().origin());
-        match stays && attempt.previous().len() <= MAX_REDIRECTS {
-            true => attempt.follow(),
-            false => attempt.stop(),
-        }
-    });
-    reqwest::Client::builder()
-        .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
-        .default_headers(headers)
-        .redirect(same_origin)
-        .connect_timeout(Duration::from_secs(10))
-        .build()
-        .map_err(|error| UpstreamError::Unreachable {
-            url: printable(&address.url),
-            problem: causes(&error),
-        })
 }
 
 /// Reads an address.
@@ -335,23 +299,8 @@ pub(super) async fn body(response: Response, url: &Url) -> Result<Vec<u8>, Upstr
 }
 
 /// What a status that is no success means.
-pub(super) fn http_error(status: reqwest::StatusCode, body: &[u8]) -> UpstreamError {
-    UpstreamError::Http { status: status.as_u16(), snippet: shown(body) }
-}
-
-/// What a 401 asks for.
-pub(super) fn login(response: &Response) -> UpstreamError {
-    let challenges = response.headers().get_all(WWW_AUTHENTICATE);
-    let mut challenges = challenges.iter().filter_map(|value| value.to_str().ok()).peekable();
-    if challenges.peek().is_none() {
-        return UpstreamError::NeedsCredentials;
-    }
-    let metadata = challenges.find_map(|challenge| {
-        let (_, rest) = challenge.split_once("resource_metadata=")?;
-        let end = |c: char| c == '"' || c == ',' || c.is_whitespace();
-        rest.trim_start_matches('"').split(end).next().map(|url| shown(url.as_bytes()))
-    });
-    UpstreamError::NeedsLogin { metadata: metadata.unwrap_or_default() }
+pub(super) fn http_error(status: reqwest::StatusCode, snippet: String) -> UpstreamError {
+    UpstreamError::Http { status: status.as_u16(), snippet }
 }
 
 /// The server could not be asked.
@@ -365,7 +314,7 @@ pub(super) fn broken(url: &Url, problem: &impl std::fmt::Display) -> UpstreamErr
 }
 
 /// The innermost cause: those around it repeat the address, which may be secret.
-fn causes(error: &dyn std::error::Error) -> String {
+pub(super) fn causes(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {
         cause = inner;

@@ -52,7 +52,7 @@ impl Session {
         limit: Duration,
     ) -> Result<Box<RawValue>, UpstreamError> {
         let outcome = self.line.request(method, self.era.complete(params), limit).await?;
-        outcome.map_err(|error| handshake::refused(method, &error))
+        outcome.map_err(|error| handshake::refused(&self.line, method, &error))
     }
 
     /// Calls a tool, and gives the answer as it came, be it an error.

@@ -15,6 +15,7 @@ use sse_stream::SseStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::caller::Caller;
 use super::desk::Desk;
 use super::error::UpstreamError;
 use super::http;
@@ -24,7 +25,7 @@ use super::target::Address;
 /// A server whose answers come on a stream.
 #[derive(Debug)]
 pub(super) struct Sse {
-    client: reqwest::Client,
+    caller: Caller,
     endpoint: Url,
     version: OnceLock<String>,
     reader: JoinHandle<()>,
@@ -38,14 +39,14 @@ impl Sse {
         desk: &Arc<Desk>,
         limit: Duration,
     ) -> Result<Self, UpstreamError> {
-        let client = http::client(address)?;
+        let caller = Caller::new(address)?;
         let given = http::url(&address.url)?;
         let opening = async {
-            match stream(&client, &given).await {
+            match stream(&caller, &given).await {
                 Err(first) => {
                     let beside = given.join("sse").ok().filter(|beside| *beside != given);
                     let Some(beside) = beside else { return Err(first) };
-                    let response = stream(&client, &beside).await.map_err(|_| first)?;
+                    let response = stream(&caller, &beside).await.map_err(|_| first)?;
                     Ok((beside, response))
                 }
                 Ok(response) => Ok((given.clone(), response)),
@@ -71,8 +72,8 @@ impl Sse {
                 problem: "names no address of its own to post to".to_owned(),
             });
         };
-        tokio::spawn(send_replies(client.clone(), endpoint.clone(), to_send));
-        Ok(Self { client, endpoint, version: OnceLock::new(), reader, replies })
+        tokio::spawn(send_replies(caller.clone(), endpoint.clone(), to_send));
+        Ok(Self { caller, endpoint, version: OnceLock::new(), reader, replies })
     }
 
     /// From now on this version is named in every request.
@@ -83,16 +84,15 @@ impl Sse {
     /// Posts a message; its answer comes on the stream.
     pub(super) async fn send(&self, letter: Letter) -> Result<(), UpstreamError> {
         let mut request = self
-            .client
-            .post(self.endpoint.clone())
+            .caller
+            .post(&self.endpoint)
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json, text/event-stream");
         if let Some(version) = self.version.get() {
             request = request.header("mcp-protocol-version", version);
         }
-        let response = request.body(letter.text).send().await;
-        let response = response.map_err(|error| http::unreachable(&self.endpoint, &error))?;
-        check(response, &self.endpoint).await.map(drop)
+        let response = self.caller.send(request.body(letter.text), &self.endpoint).await?;
+        check(&self.caller, response, &self.endpoint).await.map(drop)
     }
 
     /// Posts a message without waiting.
@@ -113,23 +113,23 @@ impl Drop for Sse {
 }
 
 async fn send_replies(
-    client: reqwest::Client,
+    caller: Caller,
     endpoint: Url,
     mut to_send: tokio::sync::mpsc::Receiver<String>,
 ) {
     while let Some(text) = to_send.recv().await {
-        let request = client.post(endpoint.clone()).header(CONTENT_TYPE, "application/json");
-        if let Err(error) = request.body(text).send().await {
+        let request = caller.post(&endpoint).header(CONTENT_TYPE, "application/json");
+        if let Err(error) = caller.send(request.body(text), &endpoint).await {
             tracing::debug!(%error, "an answer to a question of a server is lost");
         }
     }
 }
 
 /// Asks for a stream of events.
-async fn stream(client: &reqwest::Client, url: &Url) -> Result<Response, UpstreamError> {
-    let request = client.get(url.clone()).header(ACCEPT, "text/event-stream");
-    let response = request.send().await.map_err(|error| http::unreachable(url, &error))?;
-    let response = check(response, url).await?;
+async fn stream(caller: &Caller, url: &Url) -> Result<Response, UpstreamError> {
+    let request = caller.get(url).header(ACCEPT, "text/event-stream");
+    let response = caller.send(request, url).await?;
+    let response = check(caller, response, url).await?;
     match http::is_events(&response) {
         true => Ok(response),
         false => Err(UpstreamError::BadAnswer {
@@ -139,12 +139,11 @@ async fn stream(client: &reqwest::Client, url: &Url) -> Result<Response, Upstrea
     }
 }
 
-async fn check(response: Response, url: &Url) -> Result<Response, UpstreamError> {
+async fn check(caller: &Caller, response: Response, url: &Url) -> Result<Response, UpstreamError> {
     let status = response.status();
-    match status.as_u16() {
-        401 => Err(http::login(&response)),
-        _ if status.is_success() => Ok(response),
-        _ => Err(http::http_error(status, &http::body(response, url).await?)),
+    match status.is_success() {
+        true => Ok(response),
+        false => Err(http::http_error(status, caller.shown(&http::body(response, url).await?))),
     }
 }
 

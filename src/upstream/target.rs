@@ -4,7 +4,9 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use super::credentials::Credentials;
 use super::secrets::Secrets;
 
 /// A server, ready to be spoken to.
@@ -40,6 +42,8 @@ pub struct Address {
     pub headers: Vec<(String, String)>,
     /// Which of the two ways of the protocol.
     pub dialect: Dialect,
+    /// Tokens, if it may be logged in to.
+    pub credentials: Option<Arc<dyn Credentials>>,
     /// What no message may show.
     pub secrets: Secrets,
 }

@@ -16,6 +16,8 @@ mod http;
 mod index;
 mod install;
 mod live;
+#[cfg(unix)]
+mod login;
 mod oracle;
 mod peers;
 mod remote;

@@ -10,12 +10,12 @@ use std::time::Duration;
 use futures_util::FutureExt;
 
 use super::embedders::Embedders;
-use super::servers;
 use crate::build;
 use crate::build::Plan;
 use crate::catalog::Entry;
 use crate::cli::LiveArgs;
 use crate::cli::Serve;
+use crate::commands::configurations;
 use crate::commands::embedder::Choice;
 use crate::commands::live;
 use crate::config::Config;
@@ -67,7 +67,7 @@ impl Keeper {
             model: arguments.model.clone().unwrap_or_else(|| models::default_model().to_owned()),
             start_timeout: arguments.calls.start_timeout,
         });
-        let given = servers::given(arguments);
+        let given = configurations::absolute(&arguments.config);
         let recorded = build::recorded_plan(&config.index).ok();
         match recorded {
             Some((plan, model)) if !given.is_empty() => {
@@ -122,12 +122,13 @@ impl Keeper {
     }
 
     fn live(&self, start_timeout: Duration) -> Live {
-        live::settings(&LiveArgs {
+        let arguments = LiveArgs {
             start_timeout,
             page_timeout: self.start_timeout,
             parallel: 8,
             refresh_after: Duration::from_secs(3_600),
-        })
+        };
+        live::settings(&self.config, &arguments)
     }
 
     /// Builds twice: from the servers that are there at once, and from all.

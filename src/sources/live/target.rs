@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use sha2::Digest;
 use sha2::Sha256;
 
+use crate::login::TokenStore;
 use crate::sources::client_config::Endpoint;
 use crate::sources::client_config::Kind;
 use crate::sources::client_config::Launch;
@@ -22,8 +23,13 @@ use crate::upstream::Program;
 use crate::upstream::Secrets;
 use crate::upstream::Target;
 
-/// The server and a hash of all its values; or why it cannot be asked.
-pub(super) fn of(launch: &Launch, environment: &Environment) -> Result<(Target, String), String> {
+/// The server and a hash of all its values; or why it cannot be asked. One that
+/// is called and brings no `Authorization` of its own has what `tokens` hold.
+pub(super) fn of(
+    launch: &Launch,
+    environment: &Environment,
+    tokens: Option<&TokenStore>,
+) -> Result<(Target, String), String> {
     let value_of = |variable: &Variable| match variable.kind {
         Kind::Env => environment.get(&variable.name).map(ToOwned::to_owned),
         _ => None,
@@ -39,12 +45,18 @@ pub(super) fn of(launch: &Launch, environment: &Environment) -> Result<(Target, 
     let expand = |template: &Template| {
         template.expand(&value_of).map_err(|variable| format!("has no value for `{variable}`"))
     };
-    let target = match &launch.transport {
+    let mut target = match &launch.transport {
         Transport::Stdio(process) => Target::Stdio(program(process, environment, &expand)?),
         Transport::Http(endpoint) => Target::Http(address(endpoint, Dialect::Streamable, &expand)?),
         Transport::Sse(endpoint) => Target::Http(address(endpoint, Dialect::Sse, &expand)?),
         Transport::Auto(endpoint) => Target::Http(address(endpoint, Dialect::Auto, &expand)?),
     };
+    if let (Target::Http(address), Some(tokens)) = (&mut target, tokens) {
+        let is_own = |(name, _): &(String, _)| name.trim().eq_ignore_ascii_case("authorization");
+        if !address.headers.iter().any(is_own) {
+            address.credentials = tokens.credentials(&launch.name, &address.url);
+        }
+    }
     let mut hash = Sha256::new();
     hash.update(launch.transport.name());
     for (field, template) in launch.transport.values() {
@@ -111,7 +123,7 @@ fn address(
     let user = user.map(|(user, _)| user).unwrap_or_default().split(':').map(ToOwned::to_owned);
     let parts = parts.map(ToOwned::to_owned).chain(query).chain(user);
     let secrets = Secrets::new(all.into_iter().chain(keys).chain(parts));
-    Ok(Address { url, headers, dialect, secrets })
+    Ok(Address { url, headers, dialect, credentials: None, secrets })
 }
 
 /// Values that are secret for sure, and those that refer to variables.
