@@ -135,7 +135,7 @@ fn install_in<D: Document>(folder: &Path, target: &Target, order: &Order) -> Res
     if !earlier.as_ref().is_none_or(Entry::is_ours) {
         return Err(ClientsError::Foreign { path: file.path, name: order.name.clone() });
     }
-    let (mut record, is_first) = record(&slot, &file, earlier.is_some())?;
+    let (mut record, is_first) = record(&slot, &file, earlier.as_ref())?;
     let moved_before = if is_first { None } else { slot.moved_text()? };
     let mut moved = D::parse(client, &slot.moved, moved_before.as_deref().unwrap_or_default())?;
     let (names, mut notes) = match order.others {
@@ -182,12 +182,12 @@ fn install_in<D: Document>(folder: &Path, target: &Target, order: &Order) -> Res
 
 /// The record to go on with, and whether it is a new one. A backup that has
 /// been made is never overwritten by a file with our work in it.
-fn record(slot: &Slot, file: &ClientFile, has_entry: bool) -> Result<(Record, bool)> {
+fn record(slot: &Slot, file: &ClientFile, earlier: Option<&Entry>) -> Result<(Record, bool)> {
     if let Some(record) = &slot.record {
         let is_ours = match record.state_of(file) {
             State::Original => false,
             State::Installed => true,
-            State::Edited => has_entry || slot.moved_text()?.is_some(),
+            State::Edited => earlier.is_some() || slot.moved_text()?.is_some(),
         };
         if is_ours {
             return Ok((record.clone(), false));

@@ -93,10 +93,11 @@ pub(crate) fn start(client: Client, entry: &Entry) -> Vec<(&'static str, Field)>
     }
 }
 
+/// A key of an entry, where there is one, and its value.
+type Member = Option<(&'static str, Field)>;
+
 /// What a new entry has before that, and after it.
-pub(crate) fn frame(
-    client: Client,
-) -> (Option<(&'static str, Field)>, Option<(&'static str, Field)>) {
+pub(crate) fn frame(client: Client) -> (Member, Member) {
     let text = |key, word: &str| Some((key, Field::Text(word.to_owned())));
     match client {
         Client::VsCode => (text("type", "stdio"), None),

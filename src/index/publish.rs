@@ -126,10 +126,18 @@ pub(super) fn remove_leftovers(dir: &Path) -> Result<(), IndexError> {
 }
 
 /// Keeps the new generation and the one that was live before it.
+///
+/// One that goes is a leftover first: if the removal is killed half-way, the
+/// next build knows it for ours although its manifest is gone.
 pub(super) fn forget_old(dir: &Path, new: u64, before: Option<u64>) {
     for generation in generations(dir) {
         if generation != new && Some(generation) != before {
-            remove_logged(&dir.join(format!("gen-{generation}")));
+            let [old, leftover] =
+                ["", ".tmp"].map(|ending| dir.join(format!("gen-{generation}{ending}")));
+            match fs_err::rename(&old, &leftover) {
+                Ok(()) => remove_logged(&leftover),
+                Err(error) => tracing::warn!(%error, "cannot remove an old generation"),
+            }
         }
     }
 }

@@ -87,16 +87,30 @@ impl Inn {
 
     /// Builds an index of all servers again; what `--json` says of it.
     fn build(&self) -> Value {
-        let mut command =
-            self.command("index build --json --model stand-in --refresh-after 0s --from");
-        serde_json::from_str(&stdout_of(&mut command, 0)).unwrap()
+        serde_json::from_str(&stdout_of(&mut self.building(), 0)).unwrap()
     }
 
-    /// Why `web` was left out, or is stale, without the port.
+    fn building(&self) -> Command {
+        self.command("index build --json --model stand-in --refresh-after 0s --from")
+    }
+
+    /// Why `web`, the only server, gives no tools (or no new ones), without the
+    /// port.
+    #[track_caller]
     fn reason(&self) -> String {
-        let index = self.build();
-        let reason = |list: &str| index[list][0]["reason"].as_str();
-        let reason = reason("stale").or(reason("rejected")).unwrap_or_default();
+        let output = run(&mut self.building());
+        let reason = match output.status.code() {
+            Some(0) => {
+                let index: Value = serde_json::from_slice(&output.stdout).unwrap();
+                index["stale"][0]["reason"].as_str().unwrap_or_default().to_owned()
+            }
+            _ => {
+                let stderr = String::from_utf8_lossy(&output.stderr);
+                let reason = stderr.split_once("the first, `web`: ");
+                reason.map(|(_, reason)| reason.trim().to_owned()).unwrap_or_default()
+            }
+        };
+        assert!(!reason.is_empty(), "{output:?}");
         reason.replace(&self.port, "PORT")
     }
 

@@ -147,7 +147,7 @@ fn a_session_that_is_forgotten_twice_in_a_row_is_an_error() {
 
 #[test]
 fn a_server_that_wants_a_login_is_asked_once() {
-    let login = "it needs a login, as described at http://127.0.0.1/.well-known/it";
+    let login = "it needs a login, as described at http://127.0.0.1/.well-known/it; run `toolscout login web`";
     let bare = "it needs credentials (HTTP 401); give them as a header of its entry";
     for (habit, reason) in [("401", login), ("401-bare", bare)] {
         let (town, _listener) = town_with("", "/mcp");

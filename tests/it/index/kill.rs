@@ -57,6 +57,10 @@ fn leftovers_of_a_killed_build_are_removed() {
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("vectors.safetensors"), "half").unwrap();
     std::fs::write(world.index().join("CURRENT.tmp"), "gen-2").unwrap();
+    // Killed while it was removed: the manifest went first.
+    let half_gone = world.index().join("gen-0.tmp");
+    std::fs::create_dir(&half_gone).unwrap();
+    std::fs::write(half_gone.join("rows.zst"), "old").unwrap();
     // Renamed, but the swap never came.
     let orphan = world.index().join("gen-2");
     std::fs::create_dir(&orphan).unwrap();

@@ -66,7 +66,7 @@ fn servers_move_as_they_are_and_come_back() {
 #[test]
 fn servers_come_back_into_a_file_that_was_changed() {
     let machine = Machine::new();
-    let path = machine.write(".cursor/mcp.json", &CODE.replace("servers", "mcpServers"));
+    let path = machine.write(".cursor/mcp.json", CODE.replace("servers", "mcpServers"));
     machine.run("install --client cursor --take-over");
     // The client adds a server, one of them under a name that has moved.
     let added = "\"new\": {\"command\": \"new\"}, \"one\": {\"command\": \"newer\"}, \"ext\"";

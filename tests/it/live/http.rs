@@ -148,7 +148,7 @@ fn check_refused(habits: &str, path: &str, kind: &str, expected: &str, n_request
 
 #[test]
 fn a_refusal_is_reported_as_what_it_is() {
-    let login = "it needs a login, as described at http://127.0.0.1/.well-known/it";
+    let login = "it needs a login, as described at http://127.0.0.1/.well-known/it; run `toolscout login web`";
     check_refused("401", "/mcp", "auto", login, 1);
     check_refused(
         "401-bare",
