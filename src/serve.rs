@@ -13,6 +13,7 @@ mod engine;
 mod finish;
 mod gate;
 mod http;
+mod live;
 mod metrics;
 mod offers;
 mod raw;

@@ -13,27 +13,23 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::backends::Backends;
-use super::directory::Directory;
 use super::gate::Gate;
+use super::live::Live;
+use super::live::allows;
 use super::metrics::Metrics;
 use super::raw::Shelf;
-use super::schema::Schema;
 use crate::access::Visitor;
-use crate::catalog::RawJson;
 use crate::catalog::ServerId;
-use crate::catalog::ToolId;
 use crate::embed::Embedder;
 use crate::error::Fault;
 use crate::index::Index;
 use crate::index::IndexError;
 use crate::index::Manifest;
 use crate::index::Surface;
-use crate::index::ToolRecord;
 use crate::router::Ask;
 use crate::router::Options;
 use crate::router::RouteError;
 use crate::router::Routed;
-use crate::router::Router;
 use crate::router::View;
 use crate::surface;
 
@@ -69,61 +65,9 @@ pub struct Engine {
     pub(super) offered: Cache<(Arc<str>, String), usize>,
 }
 
-/// Offers that are remembered.
+/// Offers that are remembered, and surfaces for who may not see all.
 const OFFERS: usize = 16_384;
-
-/// Compiled schemas that are kept, and views of tenants.
-const CACHED_SCHEMAS: usize = 256;
-const CACHED_VIEWS: usize = 1_024;
-
-fn allows(visitor: &Visitor, tool: &ToolRecord) -> bool {
-    visitor.policy.check(&tool.server, &tool.name, tool.annotations.as_ref()).is_ok()
-}
-
-/// One generation, loaded.
-pub(super) struct Live {
-    /// What `CURRENT` said when this was loaded.
-    generation: String,
-    embedder: Arc<dyn Embedder>,
-    pub(super) router: Router,
-    surface: Arc<Surface>,
-    /// What can be called.
-    pub(super) directory: Directory,
-    schemas: Cache<ToolId, Arc<Schema>>,
-    /// By the policy they follow from.
-    views: Cache<usize, Arc<View>>,
-}
-
-impl Live {
-    /// The same model at the same place.
-    fn is_embedded_like(&self, manifest: &Manifest) -> bool {
-        *self.embedder.identity() == manifest.embedder
-            && self.router.index().manifest().remote == manifest.remote
-    }
-
-    /// What a visitor may find; `None` for everything.
-    fn view(&self, visitor: &Visitor) -> Result<Option<Arc<View>>, IndexError> {
-        let policy = &visitor.policy;
-        if policy.allows_all() {
-            return Ok(None);
-        }
-        // Policies live as long as the process.
-        let view = self.views.get_or_insert_with(&(Arc::as_ptr(policy) as usize), || {
-            View::of(self.router.index(), |tool| allows(visitor, tool)).map(Arc::new)
-        });
-        view.map(Some)
-    }
-
-    /// The schema of a tool, compiled once; one that is absent allows everything.
-    pub(super) fn schema(&self, tool: ToolId, raw: Option<&RawJson>) -> Arc<Schema> {
-        if let Some(known) = self.schemas.get(&tool) {
-            return known;
-        }
-        let schema = Arc::new(raw.map_or_else(Schema::open, |raw| Schema::new(raw)));
-        self.schemas.insert(tool, Arc::clone(&schema));
-        schema
-    }
-}
+const PARTS: usize = 1_024;
 
 /// Why there is no router.
 #[derive(Debug, thiserror::Error)]
@@ -167,7 +111,7 @@ impl Engine {
             defaults,
             live: RwLock::default(),
             seen: RwLock::default(),
-            parts: Cache::new(CACHED_VIEWS),
+            parts: Cache::new(PARTS),
             loading: Mutex::default(),
             backends: None,
             is_dynamic: false,
@@ -317,52 +261,9 @@ impl Engine {
         self.live.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The live generation or, where it is damaged or of a model that does not
-    /// load, the newest one that answers.
     fn load(&self, generation: String) -> Result<Live, EngineError> {
         let before = self.loaded();
-        let accept = |index: Index| self.router(index, before.as_deref());
-        let ((router, embedder), error) = Index::first(&self.dir, accept)?;
-        if let Some(error) = error {
-            let generation = router.index().manifest().generation;
-            tracing::error!("{error}; answering from generation {generation}");
-        }
-        let surface = Arc::new(router.index().surface()?);
-        let directory = match &self.backends {
-            Some(backends) => {
-                Directory::of(router.index(), backends, before.as_deref().map(|it| &it.directory))?
-            }
-            None => Directory::default(),
-        };
-        let (schemas, views) = (Cache::new(CACHED_SCHEMAS), Cache::new(CACHED_VIEWS));
-        Ok(Live { generation, embedder, router, surface, directory, schemas, views })
-    }
-
-    /// Verifies the index while the model loads.
-    fn router(
-        &self,
-        index: Index,
-        before: Option<&Live>,
-    ) -> Result<(Router, Arc<dyn Embedder>), EngineError> {
-        let (sound, embedder) = std::thread::scope(|scope| {
-            let sound = scope.spawn(|| index.verify());
-            let embedder = self.embedder(index.manifest(), before);
-            (sound.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), embedder)
-        });
-        sound?;
-        let embedder = embedder?;
-        Ok((Router::new(Arc::new(index), Arc::clone(&embedder))?, embedder))
-    }
-
-    /// The embedder of the index; the loaded one if it is the same.
-    fn embedder(
-        &self,
-        manifest: &Manifest,
-        before: Option<&Live>,
-    ) -> Result<Arc<dyn Embedder>, EngineError> {
-        match before {
-            Some(live) if live.is_embedded_like(manifest) => Ok(Arc::clone(&live.embedder)),
-            _ => (self.load_embedder)(manifest).map_err(EngineError::Embedder),
-        }
+        let place = (&*self.dir, generation);
+        Live::load(place, &self.load_embedder, self.backends.as_ref(), before.as_deref())
     }
 }
