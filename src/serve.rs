@@ -20,6 +20,8 @@ mod raw;
 mod report;
 mod result;
 mod schema;
+mod service;
+mod sessions;
 mod stdio;
 
 pub use auth::Door;

@@ -92,11 +92,12 @@ impl Policy {
         annotations: Option<&RawJson>,
     ) -> Result<(), Refusal> {
         let name = format!("{server}/{tool}");
-        if self.deny.iter().any(|deny| deny.is_match(&name)) {
-            return Err(Refusal::Denied);
-        }
+        // What is not allowed is not said to be denied: that would say it is there.
         if !self.allow.iter().all(|allow| allow.is_match(&name)) {
             return Err(Refusal::NotAllowed);
+        }
+        if self.deny.iter().any(|deny| deny.is_match(&name)) {
+            return Err(Refusal::Denied);
         }
         if self.read_only && !is_read_only(annotations) {
             return Err(Refusal::NotReadOnly);
@@ -145,7 +146,7 @@ mod tests {
     #[test]
     fn deny_wins_over_allow_and_a_server_stands_for_its_tools() {
         let policy = Policy::default().allow(&patterns(&["git*", "files/read_*"])).unwrap();
-        let policy = policy.deny(&patterns(&["GitHub/delete_*"])).unwrap();
+        let policy = policy.deny(&patterns(&["GitHub/delete_*", "other/y"])).unwrap();
         for (server, tool, expected) in [
             ("github", "create_issue", Ok(())),
             ("github", "a/b", Ok(())),
@@ -153,6 +154,7 @@ mod tests {
             ("files", "read_file", Ok(())),
             ("files", "write_file", Err(Refusal::NotAllowed)),
             ("other", "x", Err(Refusal::NotAllowed)),
+            ("other", "y", Err(Refusal::NotAllowed)),
         ] {
             assert_eq!(policy.check(server, tool, None), expected, "{server}/{tool}");
         }

@@ -205,6 +205,16 @@ pub(super) fn duration(text: &str) -> Result<Duration, BadDuration> {
 #[error("use a time of at most a day, such as 500ms, 30s or 1h")]
 pub(super) struct BadDuration;
 
+/// A time in which somebody else can do something.
+pub(super) fn patience(text: &str) -> Result<Duration, BadPatience> {
+    let parsed = duration(text).map_err(|_| BadPatience)?;
+    Some(parsed).filter(|time| *time >= Duration::from_secs(1)).ok_or(BadPatience)
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("use a time from a second to a day, such as 5s, 30s or 1h")]
+pub(super) struct BadPatience;
+
 /// A time that gives the servers of sources some rest.
 fn interval(text: &str) -> Result<Duration, BadInterval> {
     const MIN: Duration = Duration::from_secs(10);
@@ -238,6 +248,8 @@ mod tests {
         }
         assert_eq!(duration("0.5").unwrap(), Duration::from_millis(500));
         assert_eq!(duration("1h").unwrap(), Duration::from_secs(3_600));
+        assert_eq!(patience("1s").unwrap(), Duration::from_secs(1));
+        assert!(patience("0").is_err() && patience("999ms").is_err() && patience("2d").is_err());
         for text in ["x", "-1", "2d", "NaN", ""] {
             assert!(duration(text).is_err(), "{text}");
         }

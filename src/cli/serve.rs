@@ -9,6 +9,7 @@ use clap::Args;
 use super::EmbedPlace;
 use super::RankingArg;
 use super::index::duration;
+use super::index::patience;
 use super::probability;
 
 /// `toolscout serve …`
@@ -67,6 +68,9 @@ pub struct DoorArgs {
     /// Web pages that may call, beside those of localhost
     #[arg(long, num_args = 1.., value_name = "ORIGIN", requires = "http")]
     pub allow_origin: Vec<String>,
+    /// How long a client may take to send the head of a request, and then its body
+    #[arg(long, value_name = "TIME", default_value = "15s", requires = "http", value_parser = patience)]
+    pub client_timeout: Duration,
 }
 
 /// How servers are called.

@@ -26,6 +26,9 @@ use crate::serve::{self};
 const CALLS_END: Duration = Duration::from_secs(2);
 const SERVERS_END: Duration = Duration::from_millis(2_500);
 
+/// How long the answers to calls may take that end with their servers.
+const ANSWERS_END: Duration = Duration::from_millis(1_700);
+
 pub(super) fn run(config: &Config, arguments: &Serve) -> anyhow::Result<()> {
     let policy = Arc::new(policy(arguments)?);
     let embedders = Arc::new(Embedders::new(config, &arguments.place));
@@ -94,12 +97,17 @@ async fn until_the_end(
             }
         }
     };
-    if let Some(backends) = engine.backends() {
-        drop(tokio::time::timeout(SERVERS_END, backends.pool().end()).await);
-    }
-    if served.is_none() {
-        // Answers to the calls that have just ended.
-        served = tokio::time::timeout(Duration::from_millis(200), serving).await.ok();
+    let servers = async {
+        if let Some(backends) = engine.backends() {
+            drop(tokio::time::timeout(SERVERS_END, backends.pool().end()).await);
+        }
+    };
+    if served.is_some() {
+        servers.await;
+    } else {
+        // Calls that are left end with their servers, and are answered.
+        let answers = tokio::time::timeout(ANSWERS_END, serving);
+        served = futures_util::future::join(servers, answers).await.1.ok();
     }
     served.unwrap_or(Ok(()))
 }

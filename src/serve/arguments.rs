@@ -3,6 +3,8 @@
 //! Models write numbers as strings and leave fields empty; what is clear is
 //! taken, what is not is refused with a message that says the right form.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use crate::reply::Detail;
@@ -12,6 +14,10 @@ use crate::router::Options;
 const MAX_TOP_K: u64 = 20;
 const DEFAULT_MAX_BYTES: usize = 16_384;
 const MIN_MAX_BYTES: u64 = 200;
+
+/// Characters that a message shows of what was given, and of the name of a tool.
+const MAX_SHOWN: usize = 40;
+const MAX_NAME: usize = 128;
 
 /// Arguments that cannot be understood; the message is for the model.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +43,7 @@ pub(super) fn read(
 ) -> Result<(Ask, Options), BadArguments> {
     let known = ["request", "server", "tool", "top_k", "detail", "max_bytes", "exclude", "cursor"];
     if let Some(name) = arguments.keys().find(|name| !known.contains(&name.as_str())) {
-        return Err(BadArguments::Unknown { name: name.chars().take(40).collect() });
+        return Err(BadArguments::Unknown { name: cut(name, MAX_SHOWN).into_owned() });
     }
     let given = |name: &str| arguments.get(name).filter(|value| !value.is_null());
     let text = |name| given(name).map(|value| as_text(name, value)).transpose();
@@ -77,7 +83,7 @@ pub(super) fn read_call(mut given: Map<String, Value>) -> Result<(String, Value)
         Some(other) => return Err(wrong("arguments", "an object", &other)),
     };
     match given.keys().next() {
-        Some(name) => Err(BadArguments::UnknownOfCall { name: name.chars().take(40).collect() }),
+        Some(name) => Err(BadArguments::UnknownOfCall { name: cut(name, MAX_SHOWN).into_owned() }),
         None => Ok((name, arguments)),
     }
 }
@@ -146,13 +152,21 @@ fn as_names(value: &Value) -> Result<Vec<String>, BadArguments> {
     }
 }
 
+/// The name of a tool as messages show it: whole, unless somebody plays.
+pub(super) fn shown(name: &str) -> Cow<'_, str> {
+    cut(name, MAX_NAME)
+}
+
 fn wrong(name: &'static str, expected: &'static str, got: &Value) -> BadArguments {
-    let text = got.to_string();
-    let mut shown: String = text.chars().take(40).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
+    let got = cut(&got.to_string(), MAX_SHOWN).into_owned();
+    BadArguments::WrongType { name, expected, got }
+}
+
+fn cut(text: &str, chars: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(chars) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
     }
-    BadArguments::WrongType { name, expected, got: shown }
 }
 
 #[cfg(test)]
@@ -163,6 +177,13 @@ mod tests {
 
     fn check(arguments: &Value) -> Result<(Ask, Options), BadArguments> {
         read(arguments.as_object().unwrap(), &Options::default())
+    }
+
+    #[test]
+    fn names_are_shown_whole_up_to_a_length() {
+        let long = "é".repeat(129);
+        assert_eq!(shown(&long[..256]), long[..256]);
+        assert_eq!(shown(&long), format!("{}…", &long[..256]));
     }
 
     #[test]

@@ -107,7 +107,7 @@ fn prepare(
 ) -> Result<Ready, String> {
     let live = engine.live().map_err(|error: EngineError| error.to_string())?;
     let unknown = || {
-        let discover = surface::TOOL_NAME;
+        let (name, discover) = (arguments::shown(name), surface::TOOL_NAME);
         format!(
             "`{name}` is no tool that can be called here; find one with `{discover}` and give its `name`"
         )

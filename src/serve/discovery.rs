@@ -10,7 +10,7 @@ use rmcp::model::{
     DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
     Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
     ListToolsResult, PaginatedRequestParams, Prompt, PromptMessage, ProtocolVersion, Role,
-    ServerCapabilities, ServerConfig, Tool,
+    ServerCapabilities, ServerConfig, Tool, ToolsCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -95,6 +95,7 @@ impl Discovery {
             Some(_) => format!("the tools are `{discover}` and `{}`", surface::CALL_NAME),
             None => format!("the only tool is `{discover}`"),
         };
+        let name = arguments::shown(name);
         ErrorData::invalid_params(format!("unknown tool {name:?}; {known}"), None)
     }
 
@@ -164,7 +165,10 @@ impl ServerHandler for Discovery {
     ) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
         let surface = self.surface(&context).await?;
-        Ok(DiscoverResult::from_server_info(versions, info(&self.engine, &surface)))
+        let mut info = info(&self.engine, &surface);
+        // This era has no session whose list could change.
+        info.capabilities.tools = Some(ToolsCapability::default());
+        Ok(DiscoverResult::from_server_info(versions, info))
     }
 
     async fn on_initialized(&self, _context: NotificationContext<RoleServer>) {
@@ -234,11 +238,9 @@ impl ServerHandler for Discovery {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         if request.name != surface::PROMPT_NAME {
-            let known = surface::PROMPT_NAME;
-            return Err(ErrorData::invalid_params(
-                format!("unknown prompt {:?}; the only prompt is `{known}`", request.name),
-                None,
-            ));
+            let (name, known) = (arguments::shown(&request.name), surface::PROMPT_NAME);
+            let said = format!("unknown prompt {name:?}; the only prompt is `{known}`");
+            return Err(ErrorData::invalid_params(said, None));
         }
         let text = surface::system_prompt(&*self.surface(&context).await?);
         Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())

@@ -142,6 +142,9 @@ impl Engine {
     /// # Errors
     /// What is missing.
     pub(super) fn is_ready(&self) -> Result<(), String> {
+        if self.closing.is_cancelled() {
+            return Err("ending".to_owned());
+        }
         if self.gate.is_closed() {
             return Err("the index is being built".to_owned());
         }

@@ -42,5 +42,6 @@ pub(super) fn settings(
         door,
         hosts: hosts(address, &flags.allow_host),
         origins: flags.allow_origin.clone(),
+        client_time: flags.client_timeout,
     })
 }

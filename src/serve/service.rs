@@ -1,0 +1,185 @@
+//! One request over HTTP: who may make it, how large it may be, what answers it.
+//!
+//! What is in a message, the MCP library and `discovery` know.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::BodyExt;
+use http_body_util::Full;
+use http_body_util::LengthLimitError;
+use http_body_util::Limited;
+use http_body_util::combinators::BoxBody;
+use hyper::Request;
+use hyper::Response;
+use hyper::StatusCode;
+use hyper::body::Body as _;
+use hyper::body::Bytes;
+use hyper::body::Frame;
+use hyper::body::Incoming;
+use hyper::header::AUTHORIZATION;
+use hyper::header::CONNECTION;
+use hyper::header::CONTENT_TYPE;
+use hyper::header::HeaderValue;
+use hyper::header::WWW_AUTHENTICATE;
+use rmcp::transport::StreamableHttpServerConfig;
+use rmcp::transport::StreamableHttpService;
+use tokio_util::sync::CancellationToken;
+
+use super::auth::Guard;
+use super::auth::SESSION;
+use super::discovery::Discovery;
+use super::engine::Engine;
+use super::http::HttpSettings;
+use super::raw::Shelf;
+use super::sessions::Sessions;
+
+/// The one address of the protocol.
+const ENDPOINT: &str = "/mcp";
+
+/// Bytes of one message.
+const MAX_BODY: usize = 4 << 20;
+
+type Body = BoxBody<Bytes, Infallible>;
+
+/// What answers requests.
+pub(super) struct Service {
+    pub(super) engine: Arc<Engine>,
+    guard: Guard,
+    protocol: StreamableHttpService<Discovery, Sessions>,
+    client_time: Duration,
+}
+
+impl Service {
+    pub(super) fn new(
+        engine: Arc<Engine>,
+        settings: HttpSettings,
+        streams: &CancellationToken,
+    ) -> Self {
+        let local = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
+        let origins = local.iter().map(|one| (*one).to_owned()).chain(settings.origins);
+        let guard = Guard::new(settings.door, &settings.hosts);
+        let config = StreamableHttpServerConfig::default()
+            .with_allowed_hosts(settings.hosts)
+            .with_allowed_origins(origins)
+            .with_max_request_body_bytes(MAX_BODY)
+            .with_cancellation_token(streams.clone());
+        let handler = {
+            let engine = Arc::clone(&engine);
+            move || Ok(Discovery::of_visitors(Arc::clone(&engine)))
+        };
+        let protocol = StreamableHttpService::new(handler, Arc::default(), config);
+        Self { engine, guard, protocol, client_time: settings.client_time }
+    }
+
+    pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        match request.uri().path() {
+            ENDPOINT => self.protocol(request).await,
+            "/healthz" => plain(StatusCode::OK, "ok"),
+            "/readyz" | "/metrics" if self.guard.is_web_page(request.headers()) => {
+                plain(StatusCode::FORBIDDEN, "not for web pages")
+            }
+            "/readyz" => self.ready().await,
+            "/metrics" => self.metrics(&request),
+            _ => plain(StatusCode::NOT_FOUND, "not found; the protocol is at /mcp"),
+        }
+    }
+
+    async fn protocol(&self, request: Request<Incoming>) -> Response<Body> {
+        let Some(visitor) = self.guard.visitor(request.headers()) else {
+            tracing::warn!("a request without a valid token is refused");
+            return unauthorized();
+        };
+        if !self.guard.is_own_session(&visitor, request.headers()) {
+            return plain(StatusCode::NOT_FOUND, "no such session");
+        }
+        let (mut parts, body) = request.into_parts();
+        let body = match self.body(body).await {
+            Ok(body) => body,
+            Err(refusal) => return refusal,
+        };
+        // The library writes headers to its log.
+        parts.headers.remove(AUTHORIZATION);
+        parts.extensions.insert(visitor.clone());
+        let answered = self.protocol.handle(Request::from_parts(parts, Full::new(body))).await;
+        if answered.headers().contains_key(SESSION) {
+            self.guard.note_session(&visitor, answered.headers());
+        }
+        let shelf = Arc::clone(&self.engine.shelf);
+        answered.map(|body| body.map_frame(move |frame| filled(&shelf, frame)).boxed())
+    }
+
+    /// The whole body; or what is said instead of waiting for it.
+    async fn body(&self, body: Incoming) -> Result<Bytes, Response<Body>> {
+        if body.size_hint().lower() > MAX_BODY as u64 {
+            return Err(too_large());
+        }
+        let read = tokio::time::timeout(self.client_time, Limited::new(body, MAX_BODY).collect());
+        match read.await {
+            Ok(Ok(body)) => Ok(body.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+            Ok(Err(_)) => Err(plain(StatusCode::BAD_REQUEST, "the body cannot be read")),
+            Err(_) => Err(last(StatusCode::REQUEST_TIMEOUT, "the body takes too long")),
+        }
+    }
+
+    /// Whether a discovery would be answered.
+    async fn ready(&self) -> Response<Body> {
+        let engine = Arc::clone(&self.engine);
+        match tokio::task::spawn_blocking(move || engine.is_ready()).await {
+            Ok(Ok(())) => plain(StatusCode::OK, "ready"),
+            Ok(Err(why)) => plain(StatusCode::SERVICE_UNAVAILABLE, &why),
+            Err(error) => plain(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
+        }
+    }
+
+    fn metrics(&self, request: &Request<Incoming>) -> Response<Body> {
+        match self.guard.visitor(request.headers()) {
+            Some(visitor) if visitor.policy.allows_all() => {
+                let text = self.engine.metrics.text(self.engine.backends());
+                let mut response = plain(StatusCode::OK, &text);
+                let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+                response
+            }
+            Some(_) => plain(StatusCode::FORBIDDEN, "only for a token that opens everything"),
+            None => unauthorized(),
+        }
+    }
+}
+
+/// An event with the result of a server in place of its placeholder.
+fn filled(shelf: &Shelf, frame: Frame<Bytes>) -> Frame<Bytes> {
+    let text = frame.data_ref().and_then(|bytes| std::str::from_utf8(bytes).ok());
+    match text.and_then(|text| shelf.filled(text)) {
+        Some(text) => Frame::data(Bytes::from(text)),
+        None => frame,
+    }
+}
+
+fn unauthorized() -> Response<Body> {
+    let mut response = plain(StatusCode::UNAUTHORIZED, "a valid bearer token is needed");
+    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    response
+}
+
+fn too_large() -> Response<Body> {
+    let said = format!("the body is larger than {MAX_BODY} bytes");
+    last(StatusCode::PAYLOAD_TOO_LARGE, &said)
+}
+
+/// The last word on a connection, whose body nobody reads to its end.
+fn last(status: StatusCode, text: &str) -> Response<Body> {
+    let mut response = plain(status, text);
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+fn plain(status: StatusCode, text: &str) -> Response<Body> {
+    let mut response = Response::new(Full::new(Bytes::from(text.to_owned())).boxed());
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}
