@@ -64,7 +64,10 @@ impl Policy {
     /// # Errors
     /// Names a pattern that cannot be read.
     pub fn only(mut self, patterns: &[String]) -> Result<Self, PatternError> {
-        self.allow.push(compiled(patterns)?);
+        let set = compiled(patterns)?;
+        if !patterns.iter().any(|pattern| ["*", "*/*"].contains(&pattern.as_str())) {
+            self.allow.push(set);
+        }
         Ok(self)
     }
 
@@ -166,6 +169,9 @@ mod tests {
         assert_eq!(Policy::default().allow(&[]).unwrap().check("a", "b", None), Ok(()));
         let none = Policy::default().only(&[]).unwrap();
         assert_eq!(none.check("a", "b", None), Err(Refusal::NotAllowed));
+        for all in [&["*"][..], &["files", "*/*"]] {
+            assert!(Policy::default().only(&patterns(all)).unwrap().allows_all(), "{all:?}");
+        }
     }
 
     #[test]

@@ -24,11 +24,11 @@ use crate::live::Town;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A town whose index is built; what the servers wrote into the log so far is gone.
-fn built(servers: &Value) -> Town {
+pub(crate) fn built(servers: &Value) -> Town {
     built_with(servers, "")
 }
 
-fn built_with(servers: &Value, flags: &str) -> Town {
+pub(crate) fn built_with(servers: &Value, flags: &str) -> Town {
     let town = Town::of(servers);
     let index = town.build(flags);
     assert_eq!(index["rejected"], Value::Array(Vec::new()));
@@ -38,7 +38,7 @@ fn built_with(servers: &Value, flags: &str) -> Town {
 
 /// Waits until it is so.
 #[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let patience = Instant::now() + PATIENCE;
     while !is_so() {
         assert!(Instant::now() < patience, "never came: {what}");
@@ -47,7 +47,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// Messages of this method in the log of the servers, in order.
-fn received(town: &Town, method: &str) -> Vec<Value> {
+pub(crate) fn received(town: &Town, method: &str) -> Vec<Value> {
     let lines = town.logged("{");
     let messages = lines.iter().filter_map(|rest| serde_json::from_str(&format!("{{{rest}")).ok());
     messages.filter(|message: &Value| message["method"] == method).collect()

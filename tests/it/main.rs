@@ -22,6 +22,7 @@ mod oracle;
 mod peers;
 mod remote;
 mod serve;
+mod service;
 mod size;
 mod tidy;
 mod view;
