@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::engine::Engine;
 use super::raw::Shelf;
@@ -37,6 +38,8 @@ pub(super) struct Lines<R, W> {
     closing: CancellationToken,
     reader: BufReader<R>,
     writer: Arc<Mutex<W>>,
+    /// Answers being written beside `receive`, which may be cancelled.
+    answers: TaskTracker,
     /// What has been read of the current line; kept when `receive` is
     /// cancelled in the middle of one.
     line: Vec<u8>,
@@ -52,7 +55,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> Lines<R, W> {
     fn over(shelf: Arc<Shelf>, closing: CancellationToken, reader: R, writer: W) -> Self {
         let writer = Arc::new(Mutex::new(writer));
         let reader = BufReader::new(reader);
-        Self { shelf, closing, reader, writer, line: Vec::new(), is_too_long: false }
+        let answers = TaskTracker::new();
+        Self { shelf, closing, reader, writer, answers, line: Vec::new(), is_too_long: false }
     }
 
     /// Reads on to the end of a line; false at the end of the stream.
@@ -91,9 +95,17 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> Lines<R, W> {
         read(text).transpose()
     }
 
+    /// The end of the session, once what is owed has been written.
+    async fn end(&mut self) -> Option<ClientJsonRpcMessage> {
+        self.closing.cancel();
+        self.answers.close();
+        self.answers.wait().await;
+        None
+    }
+
     fn answer(&self, answer: &Value) {
         let (writer, line) = (Arc::clone(&self.writer), format!("{answer}\n"));
-        tokio::spawn(async move {
+        self.answers.spawn(async move {
             if let Err(error) = write(&writer, line.as_bytes()).await {
                 tracing::debug!(%error, "the client reads no more");
             }
@@ -129,14 +141,10 @@ where
         loop {
             match self.fill_line().await {
                 Ok(true) => {}
-                Ok(false) => {
-                    self.closing.cancel();
-                    return None;
-                }
+                Ok(false) => return self.end().await,
                 Err(error) => {
                     tracing::debug!(%error, "stdin ended");
-                    self.closing.cancel();
-                    return None;
+                    return self.end().await;
                 }
             }
             match self.take_line() {
@@ -203,6 +211,8 @@ fn error(id: &Value, code: i32, message: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
 
     fn check(line: &str, code: i32, id: &Value) {
@@ -252,5 +262,17 @@ mod tests {
         let mut answer = String::new();
         tokio::io::AsyncReadExt::read_to_string(&mut client, &mut answer).await.unwrap();
         assert!(answer.contains("longer than 16777216 bytes"), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_written_before_the_end_is_told() {
+        let (mut client, server) = tokio::io::duplex(1_000);
+        let input = "not JSON\n".as_bytes();
+        let mut lines = Lines::over(Arc::default(), CancellationToken::new(), input, server);
+        assert!(lines.receive().await.is_none());
+        let mut answer = String::new();
+        let read = BufReader::new(&mut client).read_line(&mut answer).now_or_never();
+        assert!(read.is_some(), "nothing was written yet");
+        assert!(answer.contains("-32700"), "{answer}");
     }
 }
