@@ -225,5 +225,8 @@ mod tests {
         for (score, address) in expected {
             assert!((scores[address.doc_id as usize] - score).abs() < 1e-5);
         }
+        for n_tools in [1, 7, 128, 500, 998, 999] {
+            assert_eq!(lexical.scores_in_parts(query, n_tools).unwrap(), scores, "{n_tools}");
+        }
     }
 }
