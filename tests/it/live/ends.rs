@@ -38,6 +38,23 @@ fn of_200_servers_20_fail_and_none_is_left() {
     assert_eq!(town.left(), Vec::<String>::new());
 }
 
+/// The same command, ended by an interrupt even if these tests run in the
+/// background of a shell, whose children ignore it and pass that on.
+#[cfg(unix)]
+fn interruptible(command: &std::process::Command) -> std::process::Command {
+    let restore = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); \
+                   os.execvp(sys.argv[1], sys.argv[1:])";
+    let mut wrapped = std::process::Command::new(super::PYTHON);
+    wrapped.args(["-S", "-c", restore]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => wrapped.env(name, value),
+            None => wrapped.env_remove(name),
+        };
+    }
+    wrapped
+}
+
 #[cfg(unix)]
 #[test]
 fn killed_in_the_middle_it_leaves_the_index_and_no_process() {
@@ -51,7 +68,7 @@ fn killed_in_the_middle_it_leaves_the_index_and_no_process() {
     }));
     for signal in ["-KILL", "-TERM", "-INT"] {
         let n_before = town.logged("start ").len();
-        let mut build = town.build_command("").spawn().unwrap();
+        let mut build = interruptible(&town.build_command("")).spawn().unwrap();
         while town.logged("start ").len() < n_before + 3
             || town.logged("child ").len() <= n_before / 3
         {
