@@ -86,6 +86,8 @@ pub struct Options {
     pub floor: Option<f32>,
     /// What may be found; everything by default.
     pub view: Option<Arc<View>>,
+    /// What the asker should know besides; stands in the last note.
+    pub remark: Option<String>,
 }
 
 impl Default for Options {
@@ -99,6 +101,7 @@ impl Default for Options {
             cursor: None,
             floor: None,
             view: None,
+            remark: None,
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod auth;
+mod awaited;
 mod backends;
 mod calls;
 mod directory;

@@ -46,7 +46,7 @@ fuzz_target!(
         let opening = if first % 2 == 0 { OPENING } else { "" };
         let (world, output) = (WORLD.get().unwrap(), Output::default());
         let input = std::io::Cursor::new([opening.as_bytes(), rest].concat());
-        let served = session(Arc::clone(&world.engine), input, output.clone());
+        let served = session(Arc::clone(&world.engine), Arc::default(), input, output.clone());
         if let Err(error) = world.runtime.block_on(served) {
             drop(error.to_string());
         }

@@ -95,7 +95,8 @@ pub(super) fn reports(
             n => Some(format!("{n} more requests were left out; at most {most} are answered")),
         };
         let own = last.note.take().into_iter();
-        let notes: Vec<String> = own.chain(parsed.problems.clone()).chain(left_out).collect();
+        let said = own.chain(parsed.problems.clone()).chain(left_out);
+        let notes: Vec<String> = said.chain(options.remark.clone()).collect();
         last.note = (!notes.is_empty()).then(|| notes.join("; "));
     }
     reports

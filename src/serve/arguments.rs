@@ -59,6 +59,7 @@ pub(super) fn read(
         method: defaults.method,
         floor: defaults.floor,
         view: None,
+        remark: None,
     };
     Ok((ask, options))
 }

@@ -12,6 +12,7 @@ use quick_cache::sync::Cache;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::awaited;
 use super::backends::Backends;
 use super::gate::Gate;
 use super::live::Live;
@@ -169,7 +170,8 @@ impl Engine {
     ) -> Result<Routed, EngineError> {
         let live = self.live()?;
         let view = live.view(visitor)?;
-        Ok(live.router.route(ask, &Options { view, ..options })?)
+        let remark = awaited::remark(&self.gate.awaited(), visitor);
+        Ok(live.router.route(ask, &Options { view, remark, ..options })?)
     }
 
     /// What the index says of itself to a visitor.

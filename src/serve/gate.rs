@@ -1,5 +1,6 @@
 //! An index that is being built while requests already come.
 
+use std::sync::Arc;
 use std::sync::Condvar;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -9,6 +10,8 @@ use std::sync::PoisonError;
 pub struct Gate {
     state: Mutex<State>,
     changed: Condvar,
+    /// Servers that are in no index yet, but may be in the next one.
+    awaited: Mutex<Arc<[String]>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -26,9 +29,20 @@ impl Gate {
         self.set(State::Building);
     }
 
-    /// There is an index.
+    /// There is an index of all that is to be had.
     pub fn open(&self) {
+        self.open_but_for(Vec::new());
+    }
+
+    /// There is an index, but these servers are still asked.
+    pub fn open_but_for(&self, awaited: Vec<String>) {
+        *self.awaited.lock().unwrap_or_else(PoisonError::into_inner) = awaited.into();
         self.set(State::Open);
+    }
+
+    /// Servers that are still asked.
+    pub(super) fn awaited(&self) -> Arc<[String]> {
+        Arc::clone(&self.awaited.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// There will be none, and why.

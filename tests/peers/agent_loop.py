@@ -16,6 +16,7 @@ import subprocess
 from mcp import Client, StdioServerParameters
 
 MODES = ["legacy", "auto", "2026-07-28"]
+PATIENCE = 60  # seconds, on a busy machine
 N_CHECKS = 0
 
 
@@ -36,8 +37,14 @@ class Agent:
         self.client, self.servers = client, servers
 
     async def find(self, server, tool, wanted):
-        reply = await self.client.call_tool("discover_tools", {"server": server, "tool": tool, "top_k": 5})
-        names = [one["name"] for one in reply.structured_content["matches"]]
+        """Asks again, as the reply says, while servers are not listed yet."""
+        for _ in range(PATIENCE):
+            reply = await self.client.call_tool("discover_tools", {"server": server, "tool": tool, "top_k": 5})
+            found = reply.structured_content
+            names, note = [one["name"] for one in found["matches"]], found["requests"][0].get("note", "")
+            if wanted in names or "not listed yet" not in note:
+                break
+            await asyncio.sleep(1)
         equal(wanted in names, True, f"{wanted} is among {names}")
         return wanted
 

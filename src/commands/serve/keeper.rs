@@ -137,11 +137,10 @@ impl Keeper {
         let mut first = plan.clone();
         first.live = self.live(FIRST_LOOK.min(self.start_timeout));
         if self.run(&first, &choice).is_ok() {
-            self.engine.gate.open();
-            let is_whole =
-                |manifest: Manifest| manifest.stale.is_empty() && manifest.rejected.is_empty();
-            if Index::recorded(&plan.dir).is_ok_and(is_whole) {
-                return;
+            let gaps = Index::recorded(&plan.dir).ok().map(|manifest| gaps(&manifest));
+            self.engine.gate.open_but_for(gaps.clone().unwrap_or_default());
+            if gaps.is_some_and(|gaps| gaps.is_empty()) {
+                return self.warn_of_gaps();
             }
         }
         match self.run(plan, &choice) {
@@ -151,8 +150,9 @@ impl Keeper {
             }
             Err(error) => {
                 tracing::error!("the index cannot be built: {error:#}");
-                if Index::recorded(&plan.dir).is_err() {
-                    self.engine.gate.fail(format!("{error:#}"));
+                match Index::recorded(&plan.dir) {
+                    Ok(_) => self.engine.gate.open(),
+                    Err(_) => self.engine.gate.fail(format!("{error:#}")),
                 }
             }
         }
@@ -231,6 +231,13 @@ impl Keeper {
         self.warn_of_gaps();
         Ok(())
     }
+}
+
+/// Servers that a look has not shown as they are.
+fn gaps(manifest: &Manifest) -> Vec<String> {
+    let rejected = manifest.rejected.iter().filter(|one| one.tool.is_none());
+    let stale = manifest.stale.iter().map(|one| &one.server);
+    rejected.map(|one| &one.server).chain(stale).cloned().collect()
 }
 
 async fn listed(backends: &Backends, names: BTreeSet<String>) -> HashMap<Entry, Listing> {

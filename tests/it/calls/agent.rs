@@ -139,11 +139,19 @@ impl Agent {
 
     /// The tools that are found.
     pub(super) fn matches(&mut self, wanted: &str) -> Vec<Value> {
+        self.discovered(wanted)["matches"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// What the note of the answer says.
+    pub(super) fn noted(&mut self, wanted: &str) -> Option<String> {
+        self.discovered(wanted)["requests"][0]["note"].as_str().map(ToOwned::to_owned)
+    }
+
+    fn discovered(&mut self, wanted: &str) -> Value {
         let arguments = json!({ "tool": wanted, "top_k": 20 });
         let params = json!({ "name": "discover_tools", "arguments": arguments });
         let id = self.session.ask("tools/call", params);
-        let answer = self.answer(id);
-        answer["result"]["structuredContent"]["matches"].as_array().cloned().unwrap_or_default()
+        self.answer(id)["result"]["structuredContent"].clone()
     }
 
     /// Calls again and again until the failure says this.

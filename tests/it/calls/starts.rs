@@ -57,7 +57,10 @@ fn without_an_index_a_slow_server_delays_no_other_and_comes_later() {
     // The first question waits for an index, but not for the one that sleeps.
     agent.until_works("plain__echo");
     assert_eq!(agent.found("tardy"), ["plain__echo"]);
+    let note = agent.noted("tardy").unwrap();
+    assert!(note.starts_with("not listed yet: \"late\", \"never\"; "), "{note}");
     until("the one that sleeps", || agent.found("tardy").contains(&"late__tardy".to_owned()));
+    until("the end of the second look", || agent.noted("tardy").is_none());
     agent.echo("late__tardy");
     agent.echo("plain__echo");
     let failure = agent.failure("never__lost", &json!({}));
