@@ -22,7 +22,7 @@ use memmap2::Mmap;
 use tantivy::directory::{Directory, RamDirectory};
 use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{PreTokenizedString, Token};
-use tantivy::{ReloadPolicy, Searcher, SingleSegmentIndexWriter, TantivyDocument, Term};
+use tantivy::{SegmentReader, SingleSegmentIndexWriter, TantivyDocument, Term};
 
 use super::IndexError;
 
@@ -43,7 +43,9 @@ const FIELD: &str = "text";
 /// The words of all tools of a generation, open for search.
 pub struct Lexical {
     path: PathBuf,
-    searcher: Searcher,
+    /// None where there is no tool. A reader of this segment alone does not
+    /// open the store of documents, which is empty here and believed unseen.
+    segment: Option<SegmentReader>,
     field: Field,
 }
 
@@ -85,17 +87,14 @@ impl Lexical {
         };
         let index = tantivy::Index::open(directory).map_err(failed)?;
         let field = index.schema().get_field(FIELD).map_err(failed)?;
-        let reader = index
-            .reader_builder()
-            .reload_policy(ReloadPolicy::Manual)
-            .try_into()
-            .map_err(failed)?;
-        Ok(Self { path: path.to_owned(), searcher: reader.searcher(), field })
+        let segments = index.searchable_segments().map_err(failed)?;
+        let segment = segments.first().map(SegmentReader::open).transpose().map_err(failed)?;
+        Ok(Self { path: path.to_owned(), segment, field })
     }
 
     /// How many tools it knows.
     pub(super) fn n_tools(&self) -> usize {
-        self.searcher.segment_readers().iter().map(|segment| segment.max_doc() as usize).sum()
+        self.segment.as_ref().map_or(0, |segment| segment.max_doc() as usize)
     }
 
     /// The distinct words of a text.
@@ -211,14 +210,18 @@ mod tests {
         let texts: Vec<String> = (1..1_000)
             .map(|n| (0..n % 13).map(|k| word(n / (k + 1))).collect::<Vec<_>>().join(" "))
             .collect();
-        let (_file, lexical) = open(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+        let (file, lexical) = open(&texts.iter().map(String::as_str).collect::<Vec<_>>());
         let query = "write an issue to a file";
         let clause = |term| -> (Occur, Box<dyn Query>) {
             (Occur::Should, Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)))
         };
         let expected = BooleanQuery::new(lexical.words(query).map(clause).collect());
         let all = TopDocs::with_limit(texts.len()).order_by_score();
-        let expected = lexical.searcher.search(&expected, &all).unwrap();
+        let mapped = Arc::new(map(file.path()).unwrap());
+        let directory: Box<dyn Directory> =
+            Box::new(pack::Pack::open(file.path(), &mapped).unwrap());
+        let reader = tantivy::Index::open(directory).unwrap().reader().unwrap();
+        let expected = reader.searcher().search(&expected, &all).unwrap();
         let scores = lexical.scores(query).unwrap();
         assert_eq!(scores.iter().filter(|score| **score > 0.0).count(), expected.len());
         assert!(expected.len() > 500);

@@ -65,14 +65,17 @@ impl Lexical {
 
     #[expect(clippy::cast_precision_loss, reason = "counts of tools")]
     fn idf(&self, term: &str) -> Result<f32, IndexError> {
-        let found = self.searcher.doc_freq(&Term::from_field_text(self.field, term));
+        let Some(segment) = &self.segment else { return Ok(0.0) };
+        let term = Term::from_field_text(self.field, term);
+        let list = segment.inverted_index(self.field);
+        let found = list.and_then(|list| Ok(list.doc_freq(&term)?));
         let df = found.map_err(|error| self.failed(error))? as f32;
-        let n = self.searcher.num_docs() as f32;
+        let n = segment.max_doc() as f32;
         Ok((1.0 + (n - df + 0.5) / (df + 0.5)).ln())
     }
 
     fn has(&self, term: &str, tool: ToolId) -> Result<bool, IndexError> {
-        let Some(segment) = self.searcher.segment_readers().first() else {
+        let Some(segment) = &self.segment else {
             return Ok(false);
         };
         let term = Term::from_field_text(self.field, term);

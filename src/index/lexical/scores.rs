@@ -42,7 +42,7 @@ impl Lexical {
         n_tools: usize,
     ) -> Result<Vec<f32>, IndexError> {
         let mut scores = vec![0.0; self.n_tools()];
-        let Some(segment) = self.searcher.segment_readers().first() else {
+        let Some(segment) = &self.segment else {
             return Ok(scores);
         };
         let words: Vec<Term> = self.words(text).collect();
@@ -61,18 +61,22 @@ impl Lexical {
     }
 
     /// Adds what one word is worth.
+    #[expect(clippy::cast_precision_loss, reason = "counts of words and tools")]
     fn add(
         &self,
         segment: &SegmentReader,
         word: &Term,
         part: &mut Part<'_>,
     ) -> tantivy::Result<()> {
-        let list = segment.inverted_index(self.field)?;
-        let Some(mut list) = list.read_block_postings(word, IndexRecordOption::WithFreqs)? else {
+        let lists = segment.inverted_index(self.field)?;
+        let Some(mut list) = lists.read_block_postings(word, IndexRecordOption::WithFreqs)? else {
             return Ok(());
         };
         let lengths = segment.get_fieldnorms_reader(self.field)?;
-        let weight = Bm25Weight::for_terms(&self.searcher, std::slice::from_ref(word))?;
+        let n_tools = u64::from(segment.max_doc());
+        let mean_length = lists.total_num_tokens() as f32 / n_tools as f32;
+        let n_found = u64::from(lists.doc_freq(word)?);
+        let weight = Bm25Weight::for_one_term_without_explain(n_found, n_tools, mean_length);
         let (start, end) = (tool(part.start), tool(part.start + part.scores.len()));
         list.seek(start);
         while list.docs().first().is_some_and(|tool| *tool < end) {

@@ -356,3 +356,30 @@ fn a_forged_file_of_words_is_damage_and_no_panic() {
     }
     assert!(n_damaged > 10, "{n_damaged}");
 }
+
+/// Found by fuzzing: a store of documents that claims to be of any length made
+/// tantivy ask for as much memory, which ends a process. It is not looked at.
+#[test]
+fn the_store_of_documents_is_not_believed() {
+    let world = World::of(&catalog(40, 1));
+    let path = world.live().join("lexical.safetensors");
+    let sound = std::fs::read(&path).unwrap();
+    let scores = || Index::open(&world.index()).unwrap().lexical().scores("echo a thing").unwrap();
+    let expected = scores();
+    assert!(expected.iter().any(|score| *score > 0.0));
+    let files = safetensors::SafeTensors::deserialize(&sound).unwrap();
+    let store = files.names().into_iter().find(|name| name.ends_with(".store")).unwrap();
+    let start = start_of(&sound, store);
+    // All but the version of the library, of which the end says how long it is.
+    let store = files.tensor(store).unwrap().data();
+    let (store, _magic) = store.split_at(store.len() - 4);
+    let (store, version) = store.split_at(store.len() - 4);
+    let version = u32::from_le_bytes(version.try_into().unwrap());
+    for length in 1..=store.len() - version as usize {
+        let mut forged = sound.clone();
+        forged[start..start + length].fill(0x7F);
+        std::fs::write(&path, forged).unwrap();
+        checksummed_again(&world, "lexical.safetensors");
+        assert_eq!(scores(), expected, "{length} bytes");
+    }
+}
