@@ -2,7 +2,8 @@
 //!
 //! Rows are made of real ones: a point between a row of an index and one of its
 //! ten nearest, and noise, normalised. Requests are real texts, embedded with
-//! the model of that index. Times are of one thread, beside what it waited for.
+//! the model of that index. Times are of one thread, beside what it waited for;
+//! where words are looked up, other threads help, and only the second counts.
 //!
 //! usage: cargo bench --bench size -- HOME FROM REQUESTS DIR N [PRECISION] [again]
 //!
