@@ -21,7 +21,7 @@ use serde::Deserialize;
 use sha2::Digest;
 use sha2::Sha256;
 
-use super::policy::PatternError;
+use super::patterns::PatternError;
 use super::policy::Policy;
 use super::visitor::Visitor;
 
@@ -185,7 +185,7 @@ mod tests {
             ("[[tenant]]\nname = \"a\"\ntoken = \"hush\"\n", "line 3: unknown field `token`"),
             ("[[tenant]]\nname = \"a\"\ntoken_sha256 = \"hush\"\nservers = []", "64 hexadecimal"),
             (&tenant("a", "", "servers = []"), "empty token"),
-            (&tenant("a", "x", "servers = [\"[\"]"), "`[` is no pattern"),
+            (&tenant("a", "x", "servers = [\"/x\"]"), "`/x` is no pattern"),
             (&tenant("a", "x", ""), "missing field `servers`"),
             (&(tenant("a", "x", "servers = []") + &tenant("a", "y", "servers = []")), "twice"),
             (&(tenant("a", "x", "servers = []") + &tenant("b", "x", "servers = []")), "of another"),

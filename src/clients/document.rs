@@ -42,6 +42,12 @@ pub(crate) trait Document: Sized {
     fn list(&self, outer: &str, inner: &str) -> Option<Vec<String>>;
 }
 
+/// Whether a server was moved that the file does not have.
+pub(crate) fn lacks<D: Document>(document: &D, moved: &D) -> bool {
+    let there = document.names();
+    moved.names().iter().any(|name| !there.contains(name))
+}
+
 /// How the file starts a server; empty where it is not started.
 pub(crate) fn entry<D: Document>(document: &D, client: Client, name: &str) -> Option<Entry> {
     if !document.names().iter().any(|known| known == name) {

@@ -49,11 +49,10 @@ impl Entry {
         Ok(Self { command: text(&program.command)?, args, home })
     }
 
-    /// It runs `toolscout serve`.
+    /// It runs `toolscout serve`; the program may be called `toolscout-2`.
     pub(crate) fn is_ours(&self) -> bool {
         let name = self.command.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase();
-        let name = name.strip_suffix(".exe").unwrap_or(&name);
-        name == "toolscout" && self.args.first().is_some_and(|word| word == "serve")
+        name.starts_with("toolscout") && self.args.first().is_some_and(|word| word == "serve")
     }
 
     /// Takes over what the owner of `earlier` added to its arguments, and the

@@ -96,8 +96,9 @@ impl ClientFile {
         let failed = |source| ClientsError::Write { path: self.path.clone(), source };
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs_err::create_dir_all(folder).map_err(failed)?;
-        sweep(folder);
-        let file = written(folder, bytes, metadata.as_ref()).map_err(failed)?;
+        let prefix = unfinished(&self.path);
+        sweep(folder, &prefix);
+        let file = written(folder, &prefix, (bytes, metadata.as_ref())).map_err(failed)?;
         self.check_unchanged()?;
         file.persist(&self.path).map_err(|error| failed(error.error))?;
         sync(folder).map_err(failed)
@@ -151,15 +152,28 @@ pub(crate) fn keep(path: &Path, bytes: &[u8]) -> Result<()> {
     sync(folder).map_err(failed)
 }
 
-/// Removes what a killed run has left in a folder; whoever calls this holds
-/// the lock.
-pub(crate) fn sweep(folder: &Path) {
+/// How the names of files begin that are to take the place of this one; no
+/// file of its user is called so.
+fn unfinished(path: &Path) -> String {
+    format!("{UNFINISHED}{}-", &sha256(path.as_os_str().as_encoded_bytes())[..12])
+}
+
+/// Removes what killed runs have left in a folder of files of ours; whoever
+/// calls this holds its lock.
+pub(crate) fn sweep_own(folder: &Path) {
+    sweep(folder, UNFINISHED);
+}
+
+/// Removes what killed runs have left; a file that is being written is locked.
+fn sweep(folder: &Path, prefix: &str) {
     let Ok(entries) = fs_err::read_dir(folder) else {
         return;
     };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with(UNFINISHED)
+        let is_left = || fs_err::File::open(&path).is_ok_and(|file| file.file().try_lock().is_ok());
+        if name.starts_with(prefix)
+            && is_left()
             && let Err(error) = fs_err::remove_file(&path)
         {
             tracing::warn!(%error, "cannot remove what a killed run has left");
@@ -168,16 +182,15 @@ pub(crate) fn sweep(folder: &Path) {
 }
 
 /// A complete file beside the one it shall replace.
-fn written(folder: &Path, bytes: &[u8], like: Option<&Metadata>) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(UNFINISHED);
-    #[cfg(unix)]
-    if like.is_none() {
-        use std::os::unix::fs::PermissionsExt;
-        // As any program makes a file; what the user's mask forbids is off.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(folder)?;
+///
+/// A new one is its owner's alone: servers that come back may bring secrets.
+fn written(
+    folder: &Path,
+    prefix: &str,
+    (bytes, like): (&[u8], Option<&Metadata>),
+) -> io::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new().prefix(prefix).tempfile_in(folder)?;
+    file.as_file().lock()?;
     file.write_all(bytes)?;
     if let Some(like) = like {
         #[cfg(unix)]
@@ -208,9 +221,9 @@ fn sync(folder: &Path) -> io::Result<()> {
 
 /// The path a new file will have once its links are followed.
 fn with_real_folder(path: &Path) -> PathBuf {
-    let folder = path.parent().and_then(|folder| fs_err::canonicalize(folder).ok());
-    match (folder, path.file_name()) {
-        (Some(folder), Some(name)) => folder.join(name),
-        _ => path.to_owned(),
-    }
+    let real = |folder: &Path| {
+        let rest = path.strip_prefix(folder).ok()?;
+        Some(fs_err::canonicalize(folder).ok()?.join(rest))
+    };
+    path.ancestors().skip(1).find_map(real).unwrap_or_else(|| path.to_owned())
 }

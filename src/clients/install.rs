@@ -29,6 +29,7 @@ use crate::clients::store::Slot;
 use crate::clients::store::State;
 use crate::clients::takeover::take_over;
 use crate::clients::toml::Toml;
+use crate::sources::client_config::Client;
 
 /// What shall be installed.
 #[derive(Clone, Debug)]
@@ -135,9 +136,12 @@ fn install_in<D: Document>(folder: &Path, target: &Target, order: &Order) -> Res
     if !earlier.as_ref().is_none_or(Entry::is_ours) {
         return Err(ClientsError::Foreign { path: file.path, name: order.name.clone() });
     }
-    let (mut record, is_first) = record(&slot, &file, earlier.as_ref())?;
-    let moved_before = if is_first { None } else { slot.moved_text()? };
-    let mut moved = D::parse(client, &slot.moved, moved_before.as_deref().unwrap_or_default())?;
+    let mut moved = D::parse(client, &slot.moved, &slot.moved_text()?.unwrap_or_default())?;
+    let (mut record, standing) = record(&slot, &file, (&document, &moved), client);
+    if standing == Standing::New {
+        // What an install that was killed has moved is still in the file.
+        moved = D::parse(client, &slot.moved, "")?;
+    }
     let (names, mut notes) = match order.others {
         Others::Move => take_over(client, &mut document, (&slot.moved, &mut moved))?,
         Others::Stay => (Vec::new(), Vec::new()),
@@ -154,7 +158,7 @@ fn install_in<D: Document>(folder: &Path, target: &Target, order: &Order) -> Res
     }
     let bytes = file.encoded(&document::checked(&document, client, &file.path)?);
     let is_changed = file.bytes.as_ref() != Some(&bytes);
-    if is_changed && record.state_of(&file) != State::Edited {
+    if is_changed && standing != Standing::Edited {
         record.after.push(file::sha256(&bytes));
     }
     if !record.names.contains(&order.name) {
@@ -162,6 +166,7 @@ fn install_in<D: Document>(folder: &Path, target: &Target, order: &Order) -> Res
     }
     let moved_text =
         if names.is_empty() { None } else { Some(document::checked(&moved, client, &slot.moved)?) };
+    let is_first = standing == Standing::New;
     let plan = Plan { file: &file, slot: &slot, record, is_first, moved_text, bytes };
     if is_changed {
         file.check_writable()?;
@@ -180,21 +185,43 @@ fn install_in<D: Document>(folder: &Path, target: &Target, order: &Order) -> Res
     })
 }
 
-/// The record to go on with, and whether it is a new one. A backup that has
-/// been made is never overwritten by a file with our work in it.
-fn record(slot: &Slot, file: &ClientFile, earlier: Option<&Entry>) -> Result<(Record, bool)> {
+/// How an install finds the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Without our work in it.
+    New,
+    /// As we left it: the way back is the backup.
+    Untouched,
+    /// With our work and that of others: the way back is an edit.
+    Edited,
+}
+
+/// The record to go on with. A backup that has been made is never overwritten
+/// by a file with our work in it; once others have edited the file, no state of
+/// it leads back to the backup, for servers of theirs may move too.
+fn record<D: Document>(
+    slot: &Slot,
+    file: &ClientFile,
+    (document, moved): (&D, &D),
+    client: Client,
+) -> (Record, Standing) {
     if let Some(record) = &slot.record {
-        let is_ours = match record.state_of(file) {
-            State::Original => false,
-            State::Installed => true,
-            State::Edited => earlier.is_some() || slot.moved_text()?.is_some(),
+        let is_ours = |name: &String| {
+            document::entry(document, client, name).as_ref().is_some_and(Entry::is_ours)
         };
-        if is_ours {
-            return Ok((record.clone(), false));
+        let edited = || (Record { after: Vec::new(), ..record.clone() }, Standing::Edited);
+        match record.state_of(file) {
+            State::Installed => return (record.clone(), Standing::Untouched),
+            State::Original if document::lacks(document, moved) => return edited(),
+            State::Edited if !moved.names().is_empty() || record.names.iter().any(is_ours) => {
+                return edited();
+            }
+            State::Original | State::Edited => {}
         }
     }
     let path = file.path.clone();
-    Ok((Record { path, names: Vec::new(), before: file.sha256(), after: Vec::new() }, true))
+    let record = Record { path, names: Vec::new(), before: file.sha256(), after: Vec::new() };
+    (record, Standing::New)
 }
 
 impl Plan<'_> {

@@ -46,7 +46,7 @@ impl Lock {
             Err(TryLockError::WouldBlock) => file.lock().map_err(failed)?,
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
-        file::sweep(folder);
+        file::sweep_own(folder);
         Ok(Self { _file: file })
     }
 }

@@ -68,19 +68,21 @@ fn uninstall_in<D: Document>(folder: &Path, target: &Target, mode: Mode) -> Resu
     };
     let file = ClientFile::read(&target.path)?;
     let slot = Slot::of(folder, target.client, &file.path)?;
+    let moved = match &slot.record {
+        Some(_) => slot.moved_text()?.unwrap_or_default(),
+        None => String::new(),
+    };
+    let moved = D::parse(target.client, &slot.moved, &moved)?;
+    // Put back by hand, the file may lack what was moved after the first install.
+    let lacks = || -> Result<bool> {
+        Ok(document::lacks(&D::parse(target.client, &file.path, file.text()?)?, &moved))
+    };
     let state = slot.record.as_ref().map(|record| (record, record.state_of(&file)));
     let done = match state {
-        Some((_, State::Original)) => nothing(&file),
-        Some((record, State::Installed)) => restore::<D>(target, (&file, &slot), record, mode)?,
-        Some((record, State::Edited)) => {
-            let moved = slot.moved_text()?.unwrap_or_default();
-            let moved = D::parse(target.client, &slot.moved, &moved)?;
-            edit(target, &file, (Some(record), &moved), mode)?
-        }
-        None => {
-            let empty = D::parse(target.client, &slot.moved, "")?;
-            edit(target, &file, (None, &empty), mode)?
-        }
+        Some((_, State::Original)) if !lacks()? => nothing(&file),
+        Some((record, State::Installed)) => restore(&moved, (&file, &slot), record, mode)?,
+        Some((record, _)) => edit(target, &file, (Some(record), &moved), mode)?,
+        None => edit(target, &file, (None, &moved), mode)?,
     };
     if mode == Mode::Write && slot.record.is_some() {
         slot.forget()?;
@@ -94,13 +96,12 @@ fn nothing(file: &ClientFile) -> Uninstalled {
 }
 
 fn restore<D: Document>(
-    target: &Target,
+    moved: &D,
     (file, slot): (&ClientFile, &Slot),
     record: &Record,
     mode: Mode,
 ) -> Result<Uninstalled> {
-    let moved = slot.moved_text()?.unwrap_or_default();
-    let returned = D::parse(target.client, &slot.moved, &moved)?.names();
+    let returned = moved.names();
     file.check_writable()?;
     let way = if record.before.is_some() { Way::Restored } else { Way::Removed };
     match (mode, way) {

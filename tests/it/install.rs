@@ -1,5 +1,6 @@
 //! `install` and `uninstall`: the one entry in the configurations of clients.
 
+mod again;
 mod samples;
 mod takeover;
 
