@@ -77,7 +77,7 @@ impl Tenants {
     /// One token for all that `policy` allows.
     #[must_use]
     pub fn one(token: &str, policy: Arc<Policy>) -> Self {
-        Self(HashMap::from([(hash(token), Visitor { name: "".into(), policy })]))
+        Self(HashMap::from([(hash(token), Visitor { name: "".into(), has_token: true, policy })]))
     }
 
     /// Reads the file; each tenant may no more than its own lines and `policy` allow.
@@ -109,7 +109,8 @@ impl Tenants {
             }
             let policy = policy_of(&tenant, policy)
                 .map_err(|error| wrong(format!("has a pattern that is none: {error}")))?;
-            let visitor = Visitor { name: tenant.name.as_str().into(), policy: Arc::new(policy) };
+            let (name, policy) = (tenant.name.as_str().into(), Arc::new(policy));
+            let visitor = Visitor { name, has_token: true, policy };
             if all.insert(key, visitor).is_some() {
                 return Err(wrong("has the token of another; give each its own".to_owned()));
             }

@@ -9,6 +9,8 @@ use super::policy::Policy;
 pub struct Visitor {
     /// Of the tenant; empty where there are none.
     pub name: Arc<str>,
+    /// Whether it had to show a token.
+    pub has_token: bool,
     /// What it may see and call.
     pub policy: Arc<Policy>,
 }

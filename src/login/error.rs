@@ -79,6 +79,13 @@ pub enum LoginError {
     Store(#[from] StoreError),
 }
 
+impl LoginError {
+    /// Whether only somebody who logs in again can mend it; else it may pass.
+    pub(super) fn needs_person(&self) -> bool {
+        !matches!(self, Self::Discovery { .. } | Self::NoMetadata { .. } | Self::NoToken { .. })
+    }
+}
+
 /// Why tokens cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

@@ -207,6 +207,7 @@ async fn token(memory: &InMemoryCredentialStore) -> Result<Token, LoginError> {
     #[derive(Deserialize)]
     struct Got {
         access_token: String,
+        token_type: String,
         refresh_token: Option<String>,
         expires_in: Option<u64>,
     }
@@ -214,6 +215,16 @@ async fn token(memory: &InMemoryCredentialStore) -> Result<Token, LoginError> {
     let stored = memory.load().await.ok().flatten().ok_or_else(none)?;
     let got = serde_json::to_value(stored.token_response).map_err(|_| none())?;
     let got: Got = serde_json::from_value(got).map_err(|_| none())?;
+    if !got.token_type.eq_ignore_ascii_case("bearer") {
+        let problem = format!("it is of type `{}`, not `Bearer`", cleaned(&got.token_type));
+        return Err(LoginError::NoToken { problem });
+    }
+    // Of what RFC 6750 lets a token consist; anything else can be in no header.
+    if got.access_token.is_empty() || !got.access_token.bytes().all(|byte| byte.is_ascii_graphic())
+    {
+        let problem = "it is empty, or holds what no token may hold".to_owned();
+        return Err(LoginError::NoToken { problem });
+    }
     Ok(Token {
         access: got.access_token,
         refresh: got.refresh_token,

@@ -3,7 +3,11 @@
 //! Owns that one renews for all who wait, in this process and in others, and
 //! that a renewal which has begun is also written down.
 
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 use std::time::Duration;
+use std::time::Instant;
 use std::time::SystemTime;
 
 use crate::login::LoginError;
@@ -21,22 +25,28 @@ use crate::upstream::UpstreamError;
 /// A token is renewed so long before it expires, or at half of a shorter life.
 const MARGIN_SECONDS: u64 = 30;
 
+/// While the token is good, a renewal that failed is tried again after this.
+const RETRY: Duration = Duration::from_secs(10);
+
 /// Tokens of one server.
 #[derive(Clone)]
 pub(super) struct Tokens {
     store: TokenStore,
     place: Place,
     name: String,
+    /// When a renewal last failed that may go better later.
+    failed: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Tokens {
     pub(super) fn new(store: TokenStore, place: Place, name: &str) -> Self {
-        Self { store, place, name: name.to_owned() }
+        Self { store, place, name: name.to_owned(), failed: Arc::default() }
     }
 
     async fn present(&self) -> Result<Option<Secret>, UpstreamError> {
         let Some(grant) = self.load().await? else { return Ok(None) };
-        match grant.token.is_due(now()) && grant.token.refresh.is_some() {
+        let is_due = grant.token.is_due(now()) && grant.token.refresh.is_some();
+        match is_due && (grant.token.is_over(now()) || !self.has_just_failed()) {
             true => self.renew(None).await,
             // One that nothing renews may still be good.
             false => Ok(Secret::new(&grant.token.access)),
@@ -70,12 +80,26 @@ impl Tokens {
                 self.save(grant).await?;
                 return Err(self.needs_login(&error.to_string()));
             }
-            Err(error) => return Err(self.needs_login(&error.to_string())),
+            Err(error) if error.needs_person() => {
+                return Err(self.needs_login(&error.to_string()));
+            }
+            // It may go better the next time; until then the old one may do.
+            Err(error) if is_new && !grant.token.is_over(now()) => {
+                tracing::warn!(%error, "the token of `{}` is not renewed yet", self.name);
+                *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+                return Ok(Secret::new(&grant.token.access));
+            }
+            Err(error) => return Err(UpstreamError::NotRenewed { problem: error.to_string() }),
         }
         let access = Secret::new(&grant.token.access);
         self.save(grant).await?;
         tracing::info!("the token of `{}` was renewed", self.name);
         Ok(access)
+    }
+
+    fn has_just_failed(&self) -> bool {
+        let failed = *self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.is_some_and(|failed| failed.elapsed() < RETRY)
     }
 
     async fn load(&self) -> Result<Option<Grant>, UpstreamError> {
@@ -152,6 +176,12 @@ impl Token {
         let left = received_at.saturating_add(expires_in).saturating_sub(now);
         left < MARGIN_SECONDS.min(expires_in / 2).max(1)
     }
+
+    /// Whether it has expired.
+    fn is_over(&self, now: u64) -> bool {
+        let ends = self.received_at.zip(self.expires_in);
+        ends.is_some_and(|(received_at, life)| received_at.saturating_add(life) <= now)
+    }
 }
 
 /// Seconds since 1970.
@@ -180,6 +210,8 @@ mod tests {
         ] {
             assert_eq!(of(expires_in).is_due(now), expected, "{expires_in:?} {now}");
         }
+        let hour = of(Some(3_600));
+        assert!(!hour.is_over(4_599) && hour.is_over(4_600) && !of(None).is_over(u64::MAX));
         let unknown = Token { expires_in: Some(1), ..Token::none() };
         assert!(!unknown.is_due(u64::MAX));
     }

@@ -62,6 +62,7 @@ pub(super) async fn call(
         Ok(read) => read,
         Err(error) => return Ok(result::failure(&error.to_string())),
     };
+    engine.first_index().await;
     let prepared = {
         let (engine, visitor) = (Arc::clone(engine), visitor.clone());
         tokio::task::spawn_blocking(move || prepare(&engine, &visitor, &name, &arguments)).await
@@ -90,7 +91,7 @@ pub(super) async fn call(
             Err(problem) => Ok(result::failure(&format!("`{server}` {problem}"))),
         },
         Ok(Err(error)) => {
-            let data = error.data.and_then(|data| serde_json::from_str(data.get()).ok());
+            let data = error.data.map(|data| engine.shelf.keep_data(&finish::line(data.get())));
             let code = i32::try_from(error.code).unwrap_or(ErrorCode::INTERNAL_ERROR.0);
             Err(ErrorData::new(ErrorCode(code), error.message, data))
         }
@@ -131,7 +132,7 @@ fn prepare(
     {
         return Err(format!("`{}` cannot be called: it {reason}", callable.server));
     }
-    let problems = live.schema(callable.tool, record.input_schema.as_ref()).problems(arguments);
+    let problems = live.schema(callable.tool, &record).problems(arguments);
     if !problems.is_empty() {
         let list = problems.join("\n- ");
         return Err(format!("the arguments do not fit the schema of `{name}`:\n- {list}"));

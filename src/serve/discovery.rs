@@ -83,7 +83,8 @@ impl Discovery {
 
     /// A list that follows from a token is nobody else's.
     fn scope(&self, context: &RequestContext<RoleServer>) -> CacheScope {
-        match self.visitor(context).policy.allows_all() {
+        let visitor = self.visitor(context);
+        match visitor.policy.allows_all() && !visitor.has_token {
             true => CacheScope::Public,
             false => CacheScope::Private,
         }
@@ -108,6 +109,7 @@ impl Discovery {
         let changed = Arc::new(AtomicBool::new(false));
         let has_changed = Arc::clone(&changed);
         let (engine, _under_way) = (Arc::clone(&self.engine), self.engine.calls.token());
+        engine.first_index().await;
         let answered = tokio::task::spawn_blocking(move || {
             let (ask, options) = match arguments::read(&given, &engine.defaults) {
                 Ok(read) => read,

@@ -139,17 +139,28 @@ impl Engine {
     }
 
     /// Whether a request would be answered now; if not, why.
-    ///
-    /// # Errors
-    /// What is missing.
     pub(super) fn is_ready(&self) -> Result<(), String> {
+        let look = || self.live().map(drop).map_err(|error| error.to_string());
+        self.is_known_ready().unwrap_or_else(look)
+    }
+
+    /// The same, where no look at the index is needed to tell; does not block.
+    pub(super) fn is_known_ready(&self) -> Option<Result<(), String>> {
         if self.closing.is_cancelled() {
-            return Err("ending".to_owned());
+            return Some(Err("ending".to_owned()));
         }
         if self.gate.is_closed() {
-            return Err("the index is being built".to_owned());
+            return Some(Err("the index is being built".to_owned()));
         }
-        self.live().map(drop).map_err(|error| error.to_string())
+        let generation = self.generation().ok()?;
+        self.known(&generation).map(|_| Ok(()))
+    }
+
+    /// Waits for the first index, while it is built, without holding a thread.
+    pub(super) async fn first_index(&self) {
+        if self.gate.is_closed() && self.loaded().is_none() && self.generation().is_err() {
+            self.gate.opened().await;
+        }
     }
 
     /// Waits for the calls that are under way, so long at most.

@@ -3,6 +3,8 @@
 //! Owns the one field in which results of the eras differ; all else stays as
 //! it was written.
 
+use std::borrow::Cow;
+
 use serde_json::value::RawValue;
 
 use crate::catalog::compact_json;
@@ -42,8 +44,12 @@ pub(super) fn result(answer: &RawValue, era: Era) -> Result<String, String> {
             return Err("asks the client for something that cannot be passed on".to_owned());
         }
     };
-    // A message is one line.
-    Ok(if text.contains(['\n', '\r']) { compact_json(&text) } else { text })
+    Ok(line(&text).into_owned())
+}
+
+/// JSON as one line, which a message is.
+pub(super) fn line(json: &str) -> Cow<'_, str> {
+    if json.contains(['\n', '\r']) { compact_json(json).into() } else { json.into() }
 }
 
 #[cfg(test)]

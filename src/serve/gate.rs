@@ -5,11 +5,15 @@ use std::sync::Condvar;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
+use tokio::sync::Notify;
+
 /// Where those wait who need the index.
 #[derive(Debug, Default)]
 pub struct Gate {
     state: Mutex<State>,
     changed: Condvar,
+    /// The same for those who hold no thread.
+    told: Notify,
     /// Servers that are in no index yet, but may be in the next one.
     awaited: Mutex<Arc<[String]>>,
 }
@@ -55,7 +59,19 @@ impl Gate {
         matches!(*self.state.lock().unwrap_or_else(PoisonError::into_inner), State::Building)
     }
 
-    /// Waits for what is being built; false if nothing was.
+    /// Waits for what is being built, if anything is.
+    pub(super) async fn opened(&self) {
+        loop {
+            let mut told = std::pin::pin!(self.told.notified());
+            told.as_mut().enable();
+            if !self.is_closed() {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    /// Waits for what is being built; false if nothing was. Blocking.
     pub(super) fn wait(&self) -> Result<bool, String> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut has_waited = false;
@@ -72,5 +88,28 @@ impl Gate {
     fn set(&self, new: State) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = new;
         self.changed.notify_all();
+        self.told.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_waits_goes_on_when_the_gate_opens_or_fails() {
+        let gate = Arc::new(Gate::default());
+        gate.opened().await;
+        for open in [Gate::open as fn(&Gate), |gate: &Gate| gate.fail("why".to_owned())] {
+            gate.close();
+            let waits = Arc::clone(&gate);
+            let mut waiting = tokio::spawn(async move { waits.opened().await });
+            let early = tokio::time::timeout(Duration::from_millis(20), &mut waiting).await;
+            assert!(early.is_err());
+            open(&gate);
+            waiting.await.unwrap();
+        }
     }
 }

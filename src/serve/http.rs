@@ -8,21 +8,25 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use hyper_util::rt::TokioTimer;
 use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
+use tower::Layer;
 
 use super::auth::Door;
 use super::engine::Engine;
+use super::origins;
 use super::service::Service;
 
-/// Open connections; more wait.
+/// Open connections; more wait. No more than half of the files that may be
+/// open: servers need some too.
 const MAX_CONNECTIONS: usize = 1_024;
 
 /// At the end, how long the last calls may take, their servers ended under
@@ -40,7 +44,8 @@ pub struct HttpSettings {
     pub hosts: Vec<String>,
     /// Web pages that may call, such as `https://app.example.com`, beside local ones.
     pub origins: Vec<String>,
-    /// How long a client may take to send the head of a request, and then its body.
+    /// How long a client may take to send the head of a request, then its body,
+    /// and to read on when there is more of an answer.
     pub client_time: Duration,
 }
 
@@ -52,9 +57,10 @@ pub async fn http(engine: Arc<Engine>, listener: TcpListener, settings: HttpSett
     let closing = engine.closing.clone();
     let streams = CancellationToken::new();
     let client_time = settings.client_time;
+    let cors = origins::cors(origins::with_local(settings.origins.clone()));
     let service = Arc::new(Service::new(engine, settings, &streams));
     let graceful = GracefulShutdown::new();
-    let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let connections = Arc::new(Semaphore::new(max_connections()));
     loop {
         let accepted = tokio::select! {
             accepted = accept(&listener, &connections) => accepted,
@@ -62,13 +68,18 @@ pub async fn http(engine: Arc<Engine>, listener: TcpListener, settings: HttpSett
         };
         let Some((stream, permit)) = accepted else { continue };
         let service = Arc::clone(&service);
-        let answer = service_fn(move |request| {
+        let answer = tower::service_fn(move |request| {
             let service = Arc::clone(&service);
             async move { Ok::<_, Infallible>(service.answer(request).await) }
         });
+        let answer = TowerToHyperService::new(cors.layer(answer));
+        // Who reads nothing would hold a place for ever.
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(client_time));
         let mut http = hyper::server::conn::http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(client_time);
-        let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), answer));
+        let connection =
+            graceful.watch(http.serve_connection(TokioIo::new(Box::pin(stream)), answer));
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection has ended");
@@ -84,6 +95,18 @@ pub async fn http(engine: Arc<Engine>, listener: TcpListener, settings: HttpSett
         streams.cancel();
         drop(tokio::time::timeout(STREAMS_END, all_sent).await);
     }
+}
+
+#[cfg(not(unix))]
+fn max_connections() -> usize {
+    MAX_CONNECTIONS
+}
+
+#[cfg(unix)]
+fn max_connections() -> usize {
+    use rustix::process::{Resource, getrlimit};
+    let files = getrlimit(Resource::Nofile).current.and_then(|files| usize::try_from(files).ok());
+    files.map_or(MAX_CONNECTIONS, |files| MAX_CONNECTIONS.min(files / 2).max(1))
 }
 
 async fn accept(

@@ -13,7 +13,6 @@ use super::engine::EngineError;
 use super::engine::Loader;
 use super::schema::Schema;
 use crate::access::Visitor;
-use crate::catalog::RawJson;
 use crate::catalog::ToolId;
 use crate::embed::Embedder;
 use crate::index::Index;
@@ -88,11 +87,16 @@ impl Live {
     }
 
     /// The schema of a tool, compiled once; one that is absent allows everything.
-    pub(super) fn schema(&self, tool: ToolId, raw: Option<&RawJson>) -> Arc<Schema> {
+    pub(super) fn schema(&self, tool: ToolId, record: &ToolRecord) -> Arc<Schema> {
         if let Some(known) = self.schemas.get(&tool) {
             return known;
         }
+        let raw = record.input_schema.as_ref();
         let schema = Arc::new(raw.map_or_else(Schema::open, |raw| Schema::new(raw)));
+        if let Some(left_out) = schema.left_out() {
+            let tool = &record.exposed;
+            tracing::warn!(tool, left_out, "arguments are not checked against the whole schema");
+        }
         self.schemas.insert(tool, Arc::clone(&schema));
         schema
     }

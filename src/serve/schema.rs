@@ -1,18 +1,31 @@
 //! Arguments against the schema of their tool, before they are sent.
 //!
-//! Owns the bounds: nothing is fetched, no pattern backtracks, and a schema
-//! that is too large, too deep or no schema at all checks nothing.
+//! Owns the bounds: nothing is fetched, no pattern backtracks, the work is
+//! counted, and what is too large, too deep or no schema at all checks nothing.
 
 use jsonschema::PatternOptions;
 use jsonschema::Retrieve;
 use jsonschema::Uri;
+use jsonschema::ValidationError;
 use jsonschema::Validator;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::meter;
+use super::relaxed::relaxed;
+
 /// Larger and deeper schemas are not compiled.
 const MAX_BYTES: usize = 512 << 10;
 const MAX_DEPTH: usize = 64;
+
+/// Steps of compiling a schema, of telling whether arguments fit it, and of
+/// telling why not: a tenth of a second or so each.
+const COMPILE_STEPS: u64 = 1 << 18;
+const CHECK_STEPS: u64 = 1 << 21;
+const EXPLAIN_STEPS: u64 = 1 << 17;
+
+/// Bytes of one compiled pattern.
+const PATTERN_BYTES: usize = 1 << 20;
 
 /// Problems that are listed; more are counted.
 const MAX_PROBLEMS: usize = 20;
@@ -21,52 +34,98 @@ const MAX_PROBLEMS: usize = 20;
 const MAX_CHARS: usize = 240;
 
 /// A schema that can be checked against.
-pub(super) struct Schema(Option<Validator>);
+pub(super) struct Schema {
+    validator: Option<Validator>,
+    /// What of the schema is not checked, and why.
+    left_out: Option<String>,
+}
 
 impl Schema {
     /// The schema that allows everything.
     pub(super) fn open() -> Self {
-        Self(None)
+        Self { validator: None, left_out: None }
     }
 
-    /// Compiles a schema; one that cannot be compiled allows everything.
+    /// Compiles a schema as far as that is possible; the rest allows everything.
     pub(super) fn new(raw: &RawValue) -> Self {
+        let unchecked = |why: &str| Self { validator: None, left_out: Some(why.to_owned()) };
         let text = raw.get();
-        if text.len() > MAX_BYTES || depth(text) > MAX_DEPTH {
-            return Self(None);
+        if text.len() > MAX_BYTES {
+            return unchecked("it is larger than 512 KiB");
         }
-        let compiled = serde_json::from_str::<Value>(text).ok().and_then(|schema| {
-            let options = jsonschema::options()
-                .with_retriever(Offline)
-                .with_pattern_options(PatternOptions::regex());
-            options.build(&schema).ok()
-        });
-        Self(compiled)
+        if depth(text) > MAX_DEPTH {
+            return unchecked("it nests deeper than 64 levels");
+        }
+        let Ok(schema) = serde_json::from_str::<Value>(text) else {
+            return unchecked("it is no JSON");
+        };
+        match compiled(&schema) {
+            Ok(validator) => Self { validator: Some(validator), left_out: None },
+            Err(why) => match relaxed(schema, &|detail| compiled(detail).is_ok()) {
+                Some((rest, left_out)) => Self {
+                    validator: compiled(&rest).ok(),
+                    left_out: Some(if left_out.is_empty() { why } else { left_out.join(", ") }),
+                },
+                None => unchecked(&why),
+            },
+        }
     }
 
-    /// All that is wrong with the arguments, a line each.
-    pub(super) fn problems(&self, arguments: &Value) -> Vec<String> {
-        let Some(validator) = &self.0 else { return Vec::new() };
-        let mut errors = validator.iter_errors(arguments);
-        let mut problems: Vec<String> = errors
-            .by_ref()
-            .take(MAX_PROBLEMS)
-            .map(|error| {
-                let (path, text) = (error.instance_path().to_string(), error.to_string());
-                let mut shown: String = text.chars().take(MAX_CHARS).collect();
-                if shown.len() < text.len() {
-                    shown.push('…');
-                }
-                let place = if path.is_empty() { "arguments" } else { path.as_str() };
-                format!("{place}: {shown}")
-            })
-            .collect();
-        let n_more = errors.count();
-        if n_more > 0 {
-            problems.push(format!("… and {n_more} more"));
-        }
-        problems
+    /// What of the schema is not checked, and why.
+    pub(super) fn left_out(&self) -> Option<&str> {
+        self.left_out.as_deref()
     }
+
+    /// All that is wrong with the arguments, a line each; nothing where
+    /// finding out would take too long.
+    pub(super) fn problems(&self, arguments: &Value) -> Vec<String> {
+        let Some(validator) = &self.validator else { return Vec::new() };
+        match meter::within(CHECK_STEPS, || validator.is_valid(arguments)) {
+            Some(false) => meter::within(EXPLAIN_STEPS, || explained(validator, arguments))
+                .unwrap_or_else(|| vec!["arguments: they break too many rules to list".to_owned()]),
+            Some(true) | None => Vec::new(),
+        }
+    }
+}
+
+fn compiled(schema: &Value) -> Result<Validator, String> {
+    let mut schema = schema.clone();
+    if !meter::put(&mut schema) {
+        return Err("it has references that are not followed".to_owned());
+    }
+    let options = jsonschema::options()
+        .with_retriever(Offline)
+        .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES))
+        .with_keyword(meter::KEYWORD, meter::keyword);
+    match meter::within(COMPILE_STEPS, || options.build(&schema)) {
+        Some(built) => built.map_err(|error| cut(&error.to_string())),
+        None => Err("it grows too large".to_owned()),
+    }
+}
+
+fn explained(validator: &Validator, arguments: &Value) -> Vec<String> {
+    let mut errors = validator.iter_errors(arguments);
+    let mut problems: Vec<String> =
+        errors.by_ref().take(MAX_PROBLEMS).map(|error| problem(&error)).collect();
+    let n_more = errors.count();
+    if n_more > 0 {
+        problems.push(format!("… and {n_more} more"));
+    }
+    problems
+}
+
+fn problem(error: &ValidationError<'_>) -> String {
+    let path = error.instance_path().to_string();
+    let place = if path.is_empty() { "arguments" } else { path.as_str() };
+    format!("{place}: {}", cut(&error.to_string()))
+}
+
+fn cut(text: &str) -> String {
+    let mut shown: String = text.chars().take(MAX_CHARS).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
 }
 
 /// Refuses whatever would have to be fetched.
@@ -107,8 +166,11 @@ mod tests {
     use super::*;
 
     fn problems(schema: &Value, arguments: &Value) -> Vec<String> {
-        let raw = serde_json::value::to_raw_value(schema).unwrap();
-        Schema::new(&raw).problems(arguments)
+        Schema::new(&to_raw(schema)).problems(arguments)
+    }
+
+    fn to_raw(schema: &Value) -> Box<RawValue> {
+        serde_json::value::to_raw_value(schema).unwrap()
     }
 
     #[test]
@@ -127,22 +189,53 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_is_odd_or_hostile_checks_nothing_and_fetches_nothing() {
+    fn a_schema_that_is_odd_or_hostile_fetches_nothing_and_is_told() {
         let nothing = Vec::<String>::new();
         for schema in [
-            json!(true),
             json!({"type": 7}),
             json!({"$ref": "http://127.0.0.1:1/schema.json"}),
             json!({"$ref": "file:///etc/passwd"}),
             json!({"$ref": "#/nowhere"}),
+            json!({"$ref": "#nowhere"}),
             json!({"properties": {"a": {"pattern": "(a+)+(?=x)"}}}),
+            json!({"properties": {"a": {"pattern": "\\w{1000}{1000}"}}}),
+            json!({"properties": {"a": 7}, "required": true}),
+            json!({"$schema": "http://127.0.0.1:1/dialect"}),
+            json!({"allOf": [{"not": {"properties": {"a": {"pattern": "(?!x)"}}}}]}),
+            json!({"patternProperties": {"(?=a)": true}, "additionalProperties": false}),
             json!("no schema"),
         ] {
-            assert_eq!(problems(&schema, &json!({"a": "aaaa"})), nothing, "{schema}");
+            let compiled = Schema::new(&to_raw(&schema));
+            assert_eq!(compiled.problems(&json!({"a": "aaaa"})), nothing, "{schema}");
+            assert!(compiled.left_out().is_some(), "{schema}");
         }
         let deep = format!("{}true{}", r#"{"not":"#.repeat(100_000), "}".repeat(100_000));
         let raw = RawValue::from_string(deep).unwrap();
         assert_eq!(Schema::new(&raw).problems(&json!({})), nothing);
+        assert_eq!(Schema::new(&to_raw(&json!(true))).left_out(), None);
+    }
+
+    #[test]
+    fn one_detail_that_does_not_compile_leaves_the_rest_in_force() {
+        let email = r"^(?!\.)(?!.*\.\.)([a-z_'+\-\.]*)[a-z_+-]@([a-z][a-z\-]*\.)+[a-z]{2,}$";
+        for odd in [
+            json!({"type": "string", "pattern": email}),
+            json!({"$ref": "https://example.com/other.json"}),
+            json!({"type": null}),
+            json!({"oneOf": [{"pattern": email}, {"type": "string"}]}),
+        ] {
+            let schema = json!({
+                "type": "object",
+                "properties": {"odd": odd, "n": {"type": "integer"}},
+                "required": ["n"],
+                "additionalProperties": false,
+            });
+            let raw = to_raw(&schema);
+            assert!(Schema::new(&raw).left_out().is_some(), "{schema}");
+            assert_eq!(problems(&schema, &json!({"odd": "a", "n": 1})), Vec::<String>::new());
+            let found = problems(&schema, &json!({"n": "1", "other": 2}));
+            assert_eq!(found.len(), 2, "{found:?}");
+        }
     }
 
     #[test]
@@ -156,5 +249,35 @@ mod tests {
             arguments = json!({"child": arguments});
         }
         assert_eq!(problems(&tree, &arguments).len(), 1);
+    }
+
+    #[test]
+    fn a_check_that_branches_without_end_is_given_up() {
+        let branch = |key| {
+            let next = json!({"$ref": "#/$defs/e"});
+            json!({"type": "object", "properties": {"a": next}, "required": ["a", key]})
+        };
+        let recursive = json!({
+            "$defs": {"e": {"anyOf": [branch("x"), branch("y"), {"type": "integer"}]}},
+            "$ref": "#/$defs/e",
+        });
+        let mut levels = json!("end");
+        for _ in 0..58 {
+            levels = json!({"a": levels, "x": 1, "y": 1});
+        }
+        let mut chain = json!({"$ref": "#/$defs/a0", "$defs": {"a40": {"required": ["x"]}}});
+        for i in 0..40 {
+            let next = json!({"$ref": format!("#/$defs/a{}", i + 1)});
+            chain["$defs"][format!("a{i}")] = json!({"allOf": [next, next]});
+        }
+        for schema in [recursive, chain] {
+            for schema in [schema.clone(), json!({"not": schema})] {
+                let many = problems(&schema, &levels);
+                assert!(many.len() <= MAX_PROBLEMS + 1, "{many:?}");
+            }
+        }
+        let names: Vec<String> = (0..50_000).map(|i| format!("name {i}")).collect();
+        let many = json!({"properties": {"a": {"items": {"enum": names}}}});
+        assert_eq!(problems(&many, &json!({"a": vec!["name"; 100_000]})), Vec::<String>::new());
     }
 }

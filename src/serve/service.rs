@@ -11,6 +11,8 @@ use http_body_util::Full;
 use http_body_util::LengthLimitError;
 use http_body_util::Limited;
 use http_body_util::combinators::BoxBody;
+use hyper::HeaderMap;
+use hyper::Method;
 use hyper::Request;
 use hyper::Response;
 use hyper::StatusCode;
@@ -32,7 +34,10 @@ use super::auth::SESSION;
 use super::discovery::Discovery;
 use super::engine::Engine;
 use super::http::HttpSettings;
+use super::incoming;
+use super::origins;
 use super::raw::Shelf;
+use super::sessions;
 use super::sessions::Sessions;
 
 /// The one address of the protocol.
@@ -57,12 +62,10 @@ impl Service {
         settings: HttpSettings,
         streams: &CancellationToken,
     ) -> Self {
-        let local = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
-        let origins = local.iter().map(|one| (*one).to_owned()).chain(settings.origins);
         let guard = Guard::new(settings.door, &settings.hosts);
         let config = StreamableHttpServerConfig::default()
             .with_allowed_hosts(settings.hosts)
-            .with_allowed_origins(origins)
+            .with_allowed_origins(origins::with_local(settings.origins))
             .with_max_request_body_bytes(MAX_BODY)
             .with_cancellation_token(streams.clone());
         let handler = {
@@ -99,10 +102,17 @@ impl Service {
             Ok(body) => body,
             Err(refusal) => return refusal,
         };
+        if parts.method == Method::POST
+            && is_json(&parts.headers)
+            && let Err(bad) = incoming::object(&body)
+        {
+            return json(StatusCode::BAD_REQUEST, &bad.to_string());
+        }
         // The library writes headers to its log.
         parts.headers.remove(AUTHORIZATION);
         parts.extensions.insert(visitor.clone());
-        let answered = self.protocol.handle(Request::from_parts(parts, Full::new(body))).await;
+        let request = self.protocol.handle(Request::from_parts(parts, Full::new(body)));
+        let answered = sessions::of(Arc::clone(&visitor.name), request).await;
         if answered.headers().contains_key(SESSION) {
             self.guard.note_session(&visitor, answered.headers());
         }
@@ -126,6 +136,12 @@ impl Service {
 
     /// Whether a discovery would be answered.
     async fn ready(&self) -> Response<Body> {
+        if let Some(known) = self.engine.is_known_ready() {
+            return match known {
+                Ok(()) => plain(StatusCode::OK, "ready"),
+                Err(why) => plain(StatusCode::SERVICE_UNAVAILABLE, &why),
+            };
+        }
         let engine = Arc::clone(&self.engine);
         match tokio::task::spawn_blocking(move || engine.is_ready()).await {
             Ok(Ok(())) => plain(StatusCode::OK, "ready"),
@@ -177,9 +193,22 @@ fn last(status: StatusCode, text: &str) -> Response<Body> {
 }
 
 fn plain(status: StatusCode, text: &str) -> Response<Body> {
+    with_kind("text/plain; charset=utf-8", status, text)
+}
+
+fn json(status: StatusCode, text: &str) -> Response<Body> {
+    with_kind("application/json", status, text)
+}
+
+fn with_kind(kind: &'static str, status: StatusCode, text: &str) -> Response<Body> {
     let mut response = Response::new(Full::new(Bytes::from(text.to_owned())).boxed());
     *response.status_mut() = status;
-    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
-    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response
+}
+
+/// Whether a body says that it is JSON; what else there may be, the library refuses.
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("application/json"))
 }

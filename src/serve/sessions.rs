@@ -1,9 +1,12 @@
 //! Sessions of clients over HTTP: the MCP library's own, but not without end.
 //!
-//! Whoever opens one more than there may be closes the one that has been quiet
-//! the longest; its client gets 404 and opens another.
+//! Where one more is opened than there may be, the tenant with the most of them
+//! loses the one that has been quiet the longest; its client gets 404 and opens
+//! another. One in which a call is under way is not quiet.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
@@ -11,6 +14,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use futures_util::Stream;
+use futures_util::StreamExt;
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::model::ServerJsonRpcMessage;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
@@ -27,8 +31,26 @@ const QUIET: Duration = Duration::from_secs(3_600);
 /// The sessions of a service.
 pub(super) struct Sessions {
     local: LocalSessionManager,
-    /// When each was last heard of.
-    heard: Mutex<HashMap<SessionId, Instant>>,
+    heard: Mutex<HashMap<SessionId, Heard>>,
+}
+
+/// What is known of a session.
+struct Heard {
+    /// The tenant whose it is.
+    opener: Arc<str>,
+    last: Instant,
+    /// Held once more by each call under way.
+    calls: Arc<()>,
+}
+
+tokio::task_local! {
+    /// Who asks, in the task of a request: the library does not hand it on.
+    static VISITOR: Arc<str>;
+}
+
+/// Answers a request of a tenant, who may open a session with it.
+pub(super) async fn of<F: Future>(tenant: Arc<str>, request: F) -> F::Output {
+    VISITOR.scope(tenant, request).await
 }
 
 impl Default for Sessions {
@@ -44,26 +66,45 @@ type Transport = <LocalSessionManager as SessionManager>::Transport;
 
 impl Sessions {
     fn hear(&self, id: &SessionId) {
-        if let Some(last) = self.heard().get_mut(id) {
-            *last = Instant::now();
+        if let Some(heard) = self.heard().get_mut(id) {
+            heard.last = Instant::now();
         }
     }
 
-    /// Notes a new session; returns the one that must make room for it.
+    /// The same of a session in which a call begins; it ends with what is returned.
+    fn hear_call(&self, id: &SessionId) -> Option<Arc<()>> {
+        self.hear(id);
+        self.heard().get(id).map(|heard| Arc::clone(&heard.calls))
+    }
+
+    /// Notes a new session of who asks; returns the one that must make room for it.
     fn note(&self, id: &SessionId) -> Option<SessionId> {
+        let opener = VISITOR.try_with(Arc::clone).unwrap_or_default();
         let mut heard = self.heard();
-        let quietest = || heard.iter().min_by_key(|(_, last)| **last).map(|(id, _)| id.clone());
-        let leaves = if heard.len() < MAX_SESSIONS { None } else { quietest() };
+        let leaves = if heard.len() < MAX_SESSIONS { None } else { leaves(&heard, &opener) };
         if let Some(leaves) = &leaves {
             heard.remove(leaves);
         }
-        heard.insert(id.clone(), Instant::now());
+        heard.insert(id.clone(), Heard { opener, last: Instant::now(), calls: Arc::default() });
         leaves
     }
 
-    fn heard(&self) -> MutexGuard<'_, HashMap<SessionId, Instant>> {
+    fn heard(&self) -> MutexGuard<'_, HashMap<SessionId, Heard>> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The session that makes room for a new one of `opener`.
+fn leaves(heard: &HashMap<SessionId, Heard>, opener: &Arc<str>) -> Option<SessionId> {
+    let mut n_sessions: HashMap<&str, usize> = HashMap::from([(&**opener, 1)]);
+    for one in heard.values() {
+        *n_sessions.entry(&one.opener).or_default() += 1;
+    }
+    let key = |one: &Heard| {
+        let is_called = Arc::strong_count(&one.calls) > 1;
+        (Reverse(n_sessions.get(&*one.opener)), is_called, one.last)
+    };
+    heard.iter().min_by_key(|(_, one)| key(one)).map(|(id, _)| id.clone())
 }
 
 impl SessionManager for Sessions {
@@ -101,8 +142,12 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Error> {
-        self.hear(id);
-        self.local.create_stream(id, message).await
+        let call = self.hear_call(id);
+        let stream = self.local.create_stream(id, message).await?;
+        Ok(stream.inspect(move |_| {
+            // Held as long as the stream, which ends with the answer.
+            let _under_way = &call;
+        }))
     }
 
     async fn accept_message(
@@ -148,5 +193,29 @@ mod tests {
         assert_eq!(sessions.heard().len(), MAX_SESSIONS);
         sessions.hear(&id(1));
         assert_eq!(sessions.heard().len(), MAX_SESSIONS);
+        let call = sessions.hear_call(&id(2));
+        sessions.heard().values_mut().for_each(|one| one.last = Instant::now());
+        let oldest = sessions.heard().get(&id(2)).unwrap().last - Duration::from_secs(9);
+        sessions.heard().get_mut(&id(2)).unwrap().last = oldest;
+        assert_ne!(sessions.note(&id(MAX_SESSIONS + 1)), Some(id(2)));
+        drop(call);
+        assert_eq!(sessions.note(&id(MAX_SESSIONS + 2)), Some(id(2)));
+    }
+
+    #[tokio::test]
+    async fn a_tenant_cannot_push_out_the_sessions_of_another() {
+        let sessions = Sessions::default();
+        let id = |tenant: &str, n: usize| SessionId::from(format!("{tenant}{n}"));
+        of("a".into(), async { assert_eq!(sessions.note(&id("a", 0)), None) }).await;
+        of("b".into(), async {
+            for n in 1..MAX_SESSIONS {
+                assert_eq!(sessions.note(&id("b", n)), None);
+            }
+            for n in 0..10 {
+                assert_eq!(sessions.note(&id("b", MAX_SESSIONS + n)), Some(id("b", n + 1)));
+            }
+        })
+        .await;
+        of("a".into(), async { assert_eq!(sessions.note(&id("a", 1)), Some(id("b", 11))) }).await;
     }
 }

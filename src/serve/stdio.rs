@@ -11,25 +11,18 @@ use std::sync::Arc;
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
-use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::engine::Engine;
+use super::incoming;
+use super::incoming::BadMessage;
 use super::raw::Shelf;
 
 /// Longer lines are answered with an error, not read into memory.
 const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
-
-const PARSE_ERROR: i32 = -32700;
-const INVALID_REQUEST: i32 = -32600;
-const INVALID_PARAMS: i32 = -32602;
-
-/// Requests whose parameters must be an object, or absent.
-const WITH_PARAMS: [&str; 6] =
-    ["initialize", "tools/list", "tools/call", "prompts/list", "prompts/get", "server/discover"];
 
 /// One session over a pair of byte streams.
 pub(super) struct Lines<R, W> {
@@ -82,17 +75,17 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> Lines<R, W> {
     }
 
     /// The message of the current line, or what to answer in its place.
-    fn take_line(&mut self) -> Option<Result<ClientJsonRpcMessage, Value>> {
+    fn take_line(&mut self) -> Option<Result<ClientJsonRpcMessage, BadMessage>> {
         let line = std::mem::take(&mut self.line);
         if std::mem::take(&mut self.is_too_long) {
             let why = format!("message is longer than {MAX_LINE_BYTES} bytes");
-            return Some(Err(error(&Value::Null, INVALID_REQUEST, &why)));
+            return Some(Err(BadMessage::no_request(why)));
         }
         let text = line.trim_ascii();
         if text.is_empty() {
             return None;
         }
-        read(text).transpose()
+        incoming::read(text).transpose()
     }
 
     /// The end of the session, once what is owed has been written.
@@ -103,7 +96,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> Lines<R, W> {
         None
     }
 
-    fn answer(&self, answer: &Value) {
+    fn answer(&self, answer: &BadMessage) {
         let (writer, line) = (Arc::clone(&self.writer), format!("{answer}\n"));
         self.answers.spawn(async move {
             if let Err(error) = write(&writer, line.as_bytes()).await {
@@ -166,88 +159,11 @@ async fn write<W: AsyncWrite + Unpin>(writer: &Mutex<W>, line: &[u8]) -> io::Res
     writer.flush().await
 }
 
-/// A message, nothing (a notification that cannot be read), or an error answer.
-fn read(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Value> {
-    let value: Value = serde_json::from_slice(text)
-        .map_err(|why| error(&Value::Null, PARSE_ERROR, &format!("not JSON: {why}")))?;
-    let id = value.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
-    if let (Some(id), Some(why)) = (&id, bad_params(&value)) {
-        return Err(error(id, INVALID_PARAMS, &why));
-    }
-    match serde_json::from_value(value) {
-        Ok(message) => Ok(Some(message)),
-        Err(why) => match id {
-            Some(id) => Err(error(&id, INVALID_REQUEST, &format!("no request: {why}"))),
-            None if text.starts_with(b"[") => {
-                Err(error(&Value::Null, INVALID_REQUEST, "batches are not supported"))
-            }
-            None => {
-                tracing::warn!(%why, "a message without an id cannot be read, ignored");
-                Ok(None)
-            }
-        },
-    }
-}
-
-/// What is wrong with the parameters of a known request, if anything.
-fn bad_params(message: &Value) -> Option<String> {
-    let method = message.get("method")?.as_str()?;
-    let params = message.get("params").filter(|params| !params.is_null())?;
-    if !WITH_PARAMS.contains(&method) {
-        return None;
-    }
-    if !params.is_object() {
-        return Some(format!("params of {method} must be an object"));
-    }
-    let cursor = params.get("cursor")?;
-    let is_list = method.ends_with("/list");
-    (is_list && !cursor.is_string() && !cursor.is_null())
-        .then(|| format!("cursor of {method} must be a string"))
-}
-
-fn error(id: &Value, code: i32, message: &str) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
-}
-
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-
-    fn check(line: &str, code: i32, id: &Value) {
-        let answer = read(line.as_bytes()).unwrap_err();
-        assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), id), "{line}");
-    }
-
-    #[test]
-    fn what_is_no_message_gets_the_code_for_it() {
-        check("{", PARSE_ERROR, &Value::Null);
-        check("\u{0}", PARSE_ERROR, &Value::Null);
-        check("[]", INVALID_REQUEST, &Value::Null);
-        check(r#"{"id":7,"jsonrpc":"2.0"}"#, INVALID_REQUEST, &json!(7));
-        check(
-            r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":3}"#,
-            INVALID_PARAMS,
-            &json!("a"),
-        );
-        check(
-            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":3}}"#,
-            INVALID_PARAMS,
-            &json!(1),
-        );
-    }
-
-    #[test]
-    fn requests_are_read() {
-        for line in [
-            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
-            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":""}}"#,
-            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-        ] {
-            assert!(read(line.as_bytes()).unwrap().is_some(), "{line}");
-        }
-    }
 
     #[tokio::test]
     async fn a_line_too_long_is_answered_and_the_next_one_read() {

@@ -10,7 +10,8 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::oneshot;
 
 use super::changes::OnChange;
@@ -23,7 +24,7 @@ use super::secrets::Secrets;
 /// What came of a request, once the server has answered.
 pub type Outcome = Result<Box<RawValue>, RpcError>;
 
-/// Words of progress that wait for who asked; more are dropped.
+/// Words of progress that wait for who asked; of more, the oldest are dropped.
 const QUEUE: usize = 64;
 
 /// Lines that are no message are logged so many times, and then no more.
@@ -48,7 +49,7 @@ struct State {
 #[derive(Debug)]
 struct Waiting {
     answer: oneshot::Sender<Result<Outcome, UpstreamError>>,
-    progress: mpsc::Sender<Box<RawValue>>,
+    progress: broadcast::Sender<Box<RawValue>>,
 }
 
 /// A request under way; whoever drops it no longer waits.
@@ -59,9 +60,12 @@ pub(super) struct Ticket<'a> {
     pub(super) id: u64,
     /// Gone where the connection has ended.
     pub(super) answer: oneshot::Receiver<Result<Outcome, UpstreamError>>,
-    /// The parameters of `notifications/progress` for it, as they come.
-    pub(super) progress: mpsc::Receiver<Box<RawValue>>,
+    pub(super) progress: Progress,
 }
+
+/// The parameters of `notifications/progress` for one request, as they came.
+#[derive(Debug)]
+pub(super) struct Progress(broadcast::Receiver<Box<RawValue>>);
 
 impl Desk {
     /// For a server that may repeat these.
@@ -76,11 +80,11 @@ impl Desk {
             return Err(reason.clone());
         }
         let (sender, answer) = oneshot::channel();
-        let (noted, progress) = mpsc::channel(QUEUE);
+        let (noted, progress) = broadcast::channel(QUEUE);
         state.last_id += 1;
         let id = state.last_id;
         state.waiting.insert(id, Waiting { answer: sender, progress: noted });
-        Ok(Ticket { desk: self, id, answer, progress })
+        Ok(Ticket { desk: self, id, answer, progress: Progress(progress) })
     }
 
     /// Takes what the server sent; the text to send back, if it asked something.
@@ -125,7 +129,7 @@ impl Desk {
                 let id = message::progress_of(params);
                 let state = self.state();
                 if let Some(waiting) = id.and_then(|id| state.waiting.get(&id)) {
-                    drop(waiting.progress.try_send(params.to_owned()));
+                    drop(waiting.progress.send(params.to_owned()));
                 }
             }
             ("notifications/tools/list_changed", _) => {
@@ -186,6 +190,19 @@ impl Desk {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Progress {
+    /// The next ones; `None` once there are no more.
+    pub(super) async fn next(&mut self) -> Option<Box<RawValue>> {
+        loop {
+            match self.0.recv().await {
+                Ok(params) => return Some(params),
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return None,
+            }
+        }
     }
 }
 

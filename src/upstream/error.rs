@@ -117,6 +117,12 @@ pub enum UpstreamError {
         /// With which a person logs in, if that is known.
         command: String,
     },
+    /// The token that is there has to be renewed, and is not.
+    #[error("its token cannot be renewed now: {problem}")]
+    NotRenewed {
+        /// What the authorization server, or the way to it, lacks.
+        problem: String,
+    },
     /// It wants credentials, and does not say which.
     #[error("it needs credentials (HTTP 401); give them as a header of its entry")]
     NeedsCredentials,
@@ -171,10 +177,28 @@ fn words(before: &str, words: &str) -> String {
     if words.is_empty() { String::new() } else { format!("{before}{words}") }
 }
 
+#[cfg(unix)]
+fn is_scarce(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let scarce = [Errno::MFILE, Errno::NFILE, Errno::AGAIN, Errno::NOMEM];
+    scarce.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+#[cfg(not(unix))]
+fn is_scarce(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::OutOfMemory
+}
+
 impl UpstreamError {
     /// Whether somebody has to give credentials before it can work.
     pub(super) fn is_of_login(&self) -> bool {
         matches!(self, Self::NeedsLogin { .. } | Self::NeedsCredentials)
+    }
+
+    /// Whether this program lacks what it takes, such as open files, and the
+    /// server has done nothing wrong.
+    pub(super) fn is_ours(&self) -> bool {
+        matches!(self, Self::Start { source, .. } if is_scarce(source))
     }
 
     /// Whether a server that only knows server-sent events would have failed like this.

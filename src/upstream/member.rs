@@ -262,9 +262,10 @@ impl Member {
 impl State {
     fn fail(&mut self, error: &UpstreamError) {
         let (now, reason) = (Instant::now(), error.to_string());
-        match error.is_of_login() {
-            true => self.breaker.is_hopeless(now, reason),
-            false => self.breaker.failed(now, reason),
+        match error {
+            error if error.is_ours() => {}
+            error if error.is_of_login() => self.breaker.is_hopeless(now, reason),
+            _ => self.breaker.failed(now, reason),
         }
     }
 }

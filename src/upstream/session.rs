@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
@@ -145,7 +146,7 @@ impl Line {
                     Err(UpstreamError::Closed) | Ok(()) => is_sent = true,
                     Err(error) => break Err(error),
                 },
-                Some(progress) = ticket.progress.recv() => {
+                Some(progress) = ticket.progress.next() => {
                     note(progress);
                     deadline = last.min(Instant::now() + limit);
                 }
@@ -158,7 +159,7 @@ impl Line {
             }
         };
         unanswered.is_over = true;
-        while let Ok(progress) = ticket.progress.try_recv() {
+        while let Some(Some(progress)) = ticket.progress.next().now_or_never() {
             note(progress);
         }
         outcome

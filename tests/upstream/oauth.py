@@ -177,9 +177,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.reply(
             200,
             {
-                "access_token": f"access-{State.n_tokens}-secret",
-                "token_type": "Bearer",
-                "expires_in": 1 if has("short") else 3600,
+                "access_token": "" if has("empty") else f"access-{State.n_tokens}-secret",
+                "token_type": "mac" if has("mac") else "Bearer",
+                "expires_in": 1 if has("short") else 40 if has("minute") else 3600,
                 "refresh_token": State.refresh,
                 "id_token": "id-secret",
             },

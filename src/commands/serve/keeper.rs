@@ -241,13 +241,15 @@ fn gaps(manifest: &Manifest) -> Vec<String> {
 }
 
 async fn listed(backends: &Backends, names: BTreeSet<String>) -> HashMap<Entry, Listing> {
-    let mut given = HashMap::new();
-    for name in names {
-        let Some(entry) = backends.entry_of(&name) else { continue };
-        match backends.pool().list(&name).await {
-            Ok(listing) => drop(given.insert(entry.clone(), listing)),
-            Err(error) => tracing::warn!("`{name}` says that its tools have changed, but: {error}"),
+    let lists = names.iter().map(async |name| {
+        let entry = backends.entry_of(name)?;
+        match backends.pool().list(name).await {
+            Ok(listing) => Some((entry.clone(), listing)),
+            Err(error) => {
+                tracing::warn!("`{name}` says that its tools have changed, but: {error}");
+                None
+            }
         }
-    }
-    given
+    });
+    futures_util::future::join_all(lists).await.into_iter().flatten().collect()
 }

@@ -90,6 +90,8 @@ fn a_refusal_is_said_without_what_steers_a_terminal() {
     let expected = "error: not logged in to `web`: the authorization server refuses the login: access_denied: not [31m today";
     check_refused("deny", expected);
     check_refused("no-token", "the authorization server gives no token: ");
+    check_refused("empty", "the authorization server gives no token: ");
+    check_refused("mac", "the authorization server gives no token: it is of type `mac`");
 }
 
 #[track_caller]
