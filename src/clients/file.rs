@@ -227,3 +227,22 @@ fn with_real_folder(path: &Path) -> PathBuf {
     };
     path.ancestors().skip(1).find_map(real).unwrap_or_else(|| path.to_owned())
 }
+
+/// Makes a folder, which its owner alone may enter, and those above it.
+#[cfg(unix)]
+pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    if let Some(above) = folder.parent() {
+        fs_err::create_dir_all(above)?;
+    }
+    match std::fs::DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
+        made => made,
+    }
+}
+
+/// Folders of a user are closed to others by what they inherit.
+#[cfg(not(unix))]
+pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
+    fs_err::create_dir_all(folder)
+}

@@ -37,7 +37,7 @@ impl Lock {
     pub(crate) fn acquire(folder: &Path) -> Result<Self> {
         let path = folder.join(LOCK);
         let failed = |source| ClientsError::Write { path: path.clone(), source };
-        fs_err::create_dir_all(folder).map_err(failed)?;
+        file::make_private_folder(folder).map_err(failed)?;
         let mut options = fs_err::OpenOptions::new();
         let options = options.create(true).truncate(false).write(true);
         let file = options.open(&path).map_err(failed)?.into_parts().0;
@@ -103,8 +103,11 @@ impl Slot {
     /// Named like the client; its second file gets a digest of its path.
     ///
     /// # Errors
-    /// When a record cannot be read.
+    /// When a record cannot be read, or could not name the file.
     pub(crate) fn of(folder: &Path, client: Client, path: &Path) -> Result<Self> {
+        if path.to_str().is_none() {
+            return Err(ClientsError::NotText { path: path.to_owned() });
+        }
         let digest = file::sha256(path.as_os_str().as_encoded_bytes());
         let own = Self::named(folder, client, &format!("{}-{}", client.id(), &digest[..8]))?;
         let first = Self::named(folder, client, client.id())?;

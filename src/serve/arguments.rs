@@ -64,28 +64,42 @@ pub(super) fn read(
     Ok((ask, options))
 }
 
+/// What `call_tool` is asked.
+#[derive(Debug)]
+pub(super) struct GivenCall {
+    /// The exposed name of the tool.
+    pub(super) name: String,
+    /// The object for it, to look at.
+    pub(super) arguments: Value,
+    /// The same as it was written, where it came as text.
+    pub(super) written: Option<String>,
+}
+
 /// Reads the arguments of `call_tool`: the exposed name of a tool and an object.
 ///
 /// Models write the object as a string, or its members beside the name; the
 /// first is clear and taken.
-pub(super) fn read_call(mut given: Map<String, Value>) -> Result<(String, Value), BadArguments> {
+pub(super) fn read_call(mut given: Map<String, Value>) -> Result<GivenCall, BadArguments> {
     let name = match given.remove("name") {
         Some(Value::String(name)) if !name.trim().is_empty() => name.trim().to_owned(),
         Some(Value::Null | Value::String(_)) | None => return Err(BadArguments::NoName),
         Some(other) => return Err(wrong("name", "a string", &other)),
     };
-    let arguments = match given.remove("arguments") {
-        None | Some(Value::Null) => Value::Object(Map::new()),
+    let (arguments, written) = match given.remove("arguments") {
+        None | Some(Value::Null) => (Value::Object(Map::new()), None),
         Some(Value::String(text)) => {
             let parsed = serde_json::from_str(&text).ok().filter(Value::is_object);
-            parsed.ok_or_else(|| wrong("arguments", "an object", &Value::String(text)))?
+            match parsed {
+                Some(object) => (object, Some(text)),
+                None => return Err(wrong("arguments", "an object", &Value::String(text))),
+            }
         }
-        Some(object @ Value::Object(_)) => object,
+        Some(object @ Value::Object(_)) => (object, None),
         Some(other) => return Err(wrong("arguments", "an object", &other)),
     };
     match given.keys().next() {
         Some(name) => Err(BadArguments::UnknownOfCall { name: cut(name, MAX_SHOWN).into_owned() }),
-        None => Ok((name, arguments)),
+        None => Ok(GivenCall { name, arguments, written }),
     }
 }
 
@@ -201,11 +215,19 @@ mod tests {
 
     #[test]
     fn a_call_needs_a_name_and_an_object() {
-        let check = |json: Value| read_call(json.as_object().unwrap().clone());
-        let expected = Ok(("a__b".to_owned(), json!({"x": 1})));
-        assert_eq!(check(json!({"name": " a__b", "arguments": {"x": 1}})), expected);
-        assert_eq!(check(json!({"name": "a__b", "arguments": r#"{"x": 1}"#})), expected);
-        assert_eq!(check(json!({"name": "a__b"})), Ok(("a__b".to_owned(), json!({}))));
+        let check = |json: Value| {
+            let read = read_call(json.as_object().unwrap().clone());
+            read.map(|call| (call.name, call.arguments, call.written))
+        };
+        let expected = |arguments, written: Option<&str>| {
+            Ok(("a__b".to_owned(), arguments, written.map(ToOwned::to_owned)))
+        };
+        let given = json!({"name": " a__b", "arguments": {"x": 1}});
+        assert_eq!(check(given), expected(json!({"x": 1}), None));
+        let text = r#"{"x": 1.10}"#;
+        let given = json!({"name": "a__b", "arguments": text});
+        assert_eq!(check(given), expected(json!({"x": 1.1}), Some(text)));
+        assert_eq!(check(json!({"name": "a__b"})), expected(json!({}), None));
         for (bad, said) in [
             (json!({}), "give the `name`"),
             (json!({"name": ""}), "give the `name`"),

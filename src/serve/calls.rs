@@ -14,10 +14,12 @@ use rmcp::model::JsonObject;
 use rmcp::model::ProgressNotificationParam;
 use rmcp::service::RequestContext;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use serde_json::value::to_raw_value;
 use tokio::sync::mpsc;
 
 use super::arguments;
+use super::arguments::GivenCall;
 use super::directory::Found;
 use super::discovery::is_stateless;
 use super::engine::Engine;
@@ -58,14 +60,14 @@ pub(super) async fn call(
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResult, ErrorData> {
     let _under_way = engine.calls.token();
-    let (name, arguments) = match arguments::read_call(given) {
+    let given = match arguments::read_call(given) {
         Ok(read) => read,
         Err(error) => return Ok(result::failure(&error.to_string())),
     };
     engine.first_index().await;
     let prepared = {
         let (engine, visitor) = (Arc::clone(engine), visitor.clone());
-        tokio::task::spawn_blocking(move || prepare(&engine, &visitor, &name, &arguments)).await
+        tokio::task::spawn_blocking(move || prepare(&engine, &visitor, &given)).await
     };
     let Ready { exposed, server, tool, arguments } = match prepared {
         Ok(Ok(ready)) => ready,
@@ -100,12 +102,8 @@ pub(super) async fn call(
 }
 
 /// Finds the tool and checks the arguments; blocking.
-fn prepare(
-    engine: &Engine,
-    visitor: &Visitor,
-    name: &str,
-    arguments: &Value,
-) -> Result<Ready, String> {
+fn prepare(engine: &Engine, visitor: &Visitor, given: &GivenCall) -> Result<Ready, String> {
+    let (name, arguments) = (given.name.as_str(), &given.arguments);
     let live = engine.live().map_err(|error: EngineError| error.to_string())?;
     let unknown = || {
         let (name, discover) = (arguments::shown(name), surface::TOOL_NAME);
@@ -137,7 +135,11 @@ fn prepare(
         let list = problems.join("\n- ");
         return Err(format!("the arguments do not fit the schema of `{name}`:\n- {list}"));
     }
-    let arguments = to_raw_value(arguments).map_err(|error| error.to_string())?;
+    let arguments = match &given.written {
+        Some(text) => RawValue::from_string(finish::line(text).into_owned()),
+        None => to_raw_value(arguments),
+    };
+    let arguments = arguments.map_err(|error| error.to_string())?;
     let server = callable.server.clone();
     Ok(Ready { exposed: record.exposed, server, tool: record.name, arguments })
 }

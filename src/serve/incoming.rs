@@ -1,12 +1,16 @@
 //! One message of a client: its text → what the MCP library takes, or what is
 //! wrong with it, with the code that JSON-RPC has for it and the id it came with.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use rmcp::model::ClientJsonRpcMessage;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use crate::catalog::compact_json;
+use crate::surface;
 
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
@@ -40,8 +44,61 @@ impl fmt::Display for BadMessage {
     }
 }
 
+/// A message whose numbers the MCP library would round, such as integers beyond
+/// 64 bits among the arguments of a tool, with these arguments as a string,
+/// which is taken too.
+pub(super) fn with_numbers(message: &[u8]) -> Cow<'_, [u8]> {
+    match changed_arguments(message) {
+        Some(arguments) => {
+            // The arguments stand in the message.
+            let start = arguments.get().as_ptr().addr() - message.as_ptr().addr();
+            let end = start + arguments.get().len();
+            let quoted = Value::from(arguments.get()).to_string();
+            [&message[..start], quoted.as_bytes(), &message[end..]].concat().into()
+        }
+        None => message.into(),
+    }
+}
+
+/// The arguments for a server's tool, where they would not come out as they came in.
+fn changed_arguments(message: &[u8]) -> Option<&RawValue> {
+    #[derive(Deserialize)]
+    struct Message<'a> {
+        #[serde(borrow)]
+        params: Params<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Params<'a> {
+        #[serde(borrow)]
+        name: Cow<'a, str>,
+        #[serde(borrow)]
+        arguments: Call<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Call<'a> {
+        #[serde(borrow)]
+        arguments: &'a RawValue,
+    }
+    let message: Message<'_> = serde_json::from_slice(message).ok()?;
+    let arguments = message.params.arguments.arguments;
+    let is_call = message.params.name == surface::CALL_NAME && arguments.get().starts_with('{');
+    (is_call && arguments.get().contains(is_digit) && !survives(arguments)).then_some(arguments)
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
+}
+
+/// Whether a value is written as it was, spaces aside.
+fn survives(raw: &RawValue) -> bool {
+    let read = serde_json::from_str::<Value>(raw.get());
+    let written = read.and_then(|value| serde_json::to_string(&value));
+    written.is_ok_and(|written| written == compact_json(raw.get()))
+}
+
 /// A message, or nothing: a notification or an answer that cannot be read.
 pub(super) fn read(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, BadMessage> {
+    let text = &*with_numbers(text);
     let value = object(text)?;
     let id = value.get("id").filter(|id| id.is_string() || id.is_number()).and(raw_id(text));
     if id.is_some()
@@ -148,6 +205,29 @@ mod tests {
             let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
             let answer = read(line.as_bytes()).unwrap_err();
             assert!(answer.id.as_deref().is_none_or(|it| it == id), "{answer}");
+        }
+    }
+
+    #[test]
+    fn arguments_with_long_numbers_become_text_and_others_stay() {
+        let message = |arguments: &str| {
+            format!(
+                r#"{{"id":1,"params":{{"name":"call_tool","arguments":{{"name":"a","arguments":{arguments}}}}}}}"#
+            )
+        };
+        for long in [r#"{"n": 123456789012345678901234567890}"#, r#"{"n":1.10, "s": "é\n"}"#] {
+            let text = message(long);
+            let changed: Value = serde_json::from_slice(&with_numbers(text.as_bytes())).unwrap();
+            assert_eq!(changed["params"]["arguments"]["arguments"], long);
+        }
+        for short in
+            [r#"{"n": 18446744073709551615, "f": [1.5, "é"]}"#, r#"{"a": "1.10"}"#, "[1.10]"]
+        {
+            let text = message(short);
+            assert_eq!(*with_numbers(text.as_bytes()), *text.as_bytes());
+        }
+        for other in ["", "{", r#"{"params":{"name":"x","arguments":{"arguments":{"n":1.10}}}}"#] {
+            assert_eq!(*with_numbers(other.as_bytes()), *other.as_bytes());
         }
     }
 

@@ -24,6 +24,9 @@ pub(super) const KEYWORD: &str = "toolscout:work";
 /// Bytes of a string, and members of an object or array, that are one step more.
 const SIZE_OF_STEP: usize = 64;
 
+/// Steps of compiling a pattern, for the memory that it may take.
+const STEPS_OF_PATTERN: u64 = 2_048;
+
 thread_local! {
     /// Steps that the check on this thread may still take.
     static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
@@ -83,6 +86,14 @@ fn put_below(schema: &mut Value, references: &mut Vec<String>) {
     }
 }
 
+fn entries(value: &Value) -> usize {
+    match value {
+        Value::Array(entries) => entries.len(),
+        Value::Object(entries) => entries.len(),
+        _ => 0,
+    }
+}
+
 /// What counts in one schema.
 struct Meter {
     /// Steps of one visit: one, and as many as its own keywords have entries.
@@ -96,13 +107,11 @@ pub(super) fn keyword<'a>(
     _: &'a Value,
     _: Location,
 ) -> Result<Box<dyn for<'i> Keyword<'i>>, ValidationError<'a>> {
-    let entries = |value: &Value| match value {
-        Value::Array(entries) => entries.len(),
-        Value::Object(entries) => entries.len(),
-        _ => 0,
-    };
-    let steps = 1 + schema.values().map(entries).sum::<usize>() as u64;
-    spend(steps);
+    let n_entries = schema.values().map(entries).sum::<usize>() as u64;
+    let patterns = schema.get("patternProperties").map_or(0, entries);
+    let n_patterns = patterns as u64 + u64::from(schema.contains_key("pattern"));
+    let steps = 1 + n_entries;
+    spend(steps + STEPS_OF_PATTERN * n_patterns);
     Ok(Box::new(Meter { steps }))
 }
 

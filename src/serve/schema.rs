@@ -24,8 +24,12 @@ const COMPILE_STEPS: u64 = 1 << 18;
 const CHECK_STEPS: u64 = 1 << 21;
 const EXPLAIN_STEPS: u64 = 1 << 17;
 
-/// Bytes of one compiled pattern.
-const PATTERN_BYTES: usize = 1 << 20;
+/// Bytes of one compiled pattern, and of what it keeps to be fast.
+const PATTERN_BYTES: usize = 256 << 10;
+const PATTERN_CACHE_BYTES: usize = 64 << 10;
+
+/// Details that are left out which the log names.
+const MAX_LEFT_OUT: usize = 3;
 
 /// Problems that are listed; more are counted.
 const MAX_PROBLEMS: usize = 20;
@@ -64,7 +68,7 @@ impl Schema {
             Err(why) => match relaxed(schema, &|detail| compiled(detail).is_ok()) {
                 Some((rest, left_out)) => Self {
                     validator: compiled(&rest).ok(),
-                    left_out: Some(if left_out.is_empty() { why } else { left_out.join(", ") }),
+                    left_out: Some(if left_out.is_empty() { why } else { shown(&left_out) }),
                 },
                 None => unchecked(&why),
             },
@@ -93,13 +97,24 @@ fn compiled(schema: &Value) -> Result<Validator, String> {
     if !meter::put(&mut schema) {
         return Err("it has references that are not followed".to_owned());
     }
+    let patterns =
+        PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_CACHE_BYTES);
     let options = jsonschema::options()
         .with_retriever(Offline)
-        .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES))
+        .with_pattern_options(patterns)
         .with_keyword(meter::KEYWORD, meter::keyword);
     match meter::within(COMPILE_STEPS, || options.build(&schema)) {
         Some(built) => built.map_err(|error| cut(&error.to_string())),
         None => Err("it grows too large".to_owned()),
+    }
+}
+
+/// The first of these, and how many more there are.
+fn shown(left_out: &[String]) -> String {
+    let first = left_out.iter().take(MAX_LEFT_OUT).map(String::as_str).collect::<Vec<_>>();
+    match left_out.len() - first.len() {
+        0 => first.join(", "),
+        n_more => format!("{} and {n_more} more", first.join(", ")),
     }
 }
 
@@ -271,13 +286,28 @@ mod tests {
             chain["$defs"][format!("a{i}")] = json!({"allOf": [next, next]});
         }
         for schema in [recursive, chain] {
-            for schema in [schema.clone(), json!({"not": schema})] {
+            let negated = json!({"$defs": schema["$defs"], "not": {"$ref": schema["$ref"]}});
+            for schema in [schema, negated] {
                 let many = problems(&schema, &levels);
                 assert!(many.len() <= MAX_PROBLEMS + 1, "{many:?}");
+                let compiled = Schema::new(&to_raw(&schema));
+                assert_eq!(compiled.left_out(), None);
             }
         }
         let names: Vec<String> = (0..50_000).map(|i| format!("name {i}")).collect();
         let many = json!({"properties": {"a": {"items": {"enum": names}}}});
         assert_eq!(problems(&many, &json!({"a": vec!["name"; 100_000]})), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_schema_that_would_fill_memory_checks_nothing() {
+        let field = |i| (format!("p{i}"), json!({"pattern": format!(r"\p{{L}}{{2}}x{i}")}));
+        let fields: serde_json::Map<String, Value> = (0..1_000).map(field).collect();
+        let compiled = Schema::new(&to_raw(&json!({"properties": fields})));
+        assert_eq!(compiled.left_out(), Some("it grows too large"));
+        let odd = |i| (format!("p{i}"), json!({"pattern": format!("(?=x{i})")}));
+        let fields: serde_json::Map<String, Value> = (0..1_000).map(odd).collect();
+        let compiled = Schema::new(&to_raw(&json!({"properties": fields})));
+        assert!(compiled.left_out().unwrap().ends_with(" and 997 more"));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! What is in a message, the MCP library and `discovery` know.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use hyper::body::Frame;
 use hyper::body::Incoming;
 use hyper::header::AUTHORIZATION;
 use hyper::header::CONNECTION;
+use hyper::header::CONTENT_LENGTH;
 use hyper::header::CONTENT_TYPE;
 use hyper::header::HeaderValue;
 use hyper::header::WWW_AUTHENTICATE;
@@ -111,6 +113,13 @@ impl Service {
         // The library writes headers to its log.
         parts.headers.remove(AUTHORIZATION);
         parts.extensions.insert(visitor.clone());
+        let body = match incoming::with_numbers(&body) {
+            Cow::Borrowed(_) => body,
+            Cow::Owned(changed) => {
+                parts.headers.remove(CONTENT_LENGTH);
+                changed.into()
+            }
+        };
         let request = self.protocol.handle(Request::from_parts(parts, Full::new(body)));
         let answered = sessions::of(Arc::clone(&visitor.name), request).await;
         if answered.headers().contains_key(SESSION) {

@@ -269,3 +269,25 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_this_program_lacks_is_no_fault_of_the_server() {
+        let start = |source: std::io::Error| UpstreamError::Start {
+            command: "x".to_owned(),
+            source: Arc::new(source),
+        };
+        let rests = |error| {
+            let mut state = State::default();
+            state.fail(&error);
+            state.breaker.rest(Instant::now()).is_some()
+        };
+        let too_many_files = rustix::io::Errno::MFILE.raw_os_error();
+        assert!(!rests(start(std::io::Error::from_raw_os_error(too_many_files))));
+        assert!(rests(start(std::io::ErrorKind::PermissionDenied.into())));
+    }
+}

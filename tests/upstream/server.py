@@ -99,6 +99,8 @@ class Server:
         self.n_lists += 1
         if self.has("mute-list"):
             return None
+        if self.has("relists-never") and self.calls.n_grown > 0:
+            return None
         if self.has("nan"):
             for tool in self.tools:
                 tool["inputSchema"]["properties"] = {"a": {"default": float("nan")}}

@@ -1,13 +1,14 @@
 //! Keeps the index of a server that runs: built where there is none, updated
 //! when a server says that its tools have changed.
 
-use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use tokio::task::AbortHandle;
+use tokio::task::JoinSet;
 
 use super::embedders::Embedders;
 use crate::build;
@@ -25,7 +26,6 @@ use crate::index::Index;
 use crate::index::Manifest;
 use crate::index::Storage;
 use crate::models;
-use crate::serve::Backends;
 use crate::serve::Engine;
 use crate::sources::Fetching;
 use crate::sources::Format;
@@ -199,24 +199,39 @@ impl Keeper {
         Ok(())
     }
 
-    /// Lists servers anew that say that their tools have changed.
+    /// Lists servers anew that say that their tools have changed, each on its own.
     async fn follow(self: Arc<Self>) {
         let Some(backends) = self.engine.backends() else { return };
+        let (mut asked, mut lists) = (HashMap::new(), JoinSet::new());
         loop {
-            let mut names = backends.pool().changed().await;
-            tokio::time::sleep(DEBOUNCE).await;
-            names.extend(backends.pool().changed().now_or_never().unwrap_or_default());
-            let given = listed(backends, names).await;
-            if given.is_empty() {
-                continue;
+            let first = tokio::select! {
+                mut names = backends.pool().changed() => {
+                    tokio::time::sleep(DEBOUNCE).await;
+                    names.extend(backends.pool().changed().now_or_never().unwrap_or_default());
+                    for name in names {
+                        // Who is asked again has nothing to say to the question before.
+                        let listing = listed(Arc::clone(&self.engine), name.clone());
+                        let before = asked.insert(name, lists.spawn(listing));
+                        before.inspect(AbortHandle::abort);
+                    }
+                    continue;
+                }
+                Some(first) = lists.join_next() => first,
+            };
+            let more = std::iter::from_fn(|| lists.try_join_next());
+            let given: HashMap<Entry, Listing> =
+                std::iter::once(first).chain(more).filter_map(Result::ok).flatten().collect();
+            if !given.is_empty() {
+                Arc::clone(&self).take_in_background(given).await;
             }
-            let keeper = Arc::clone(&self);
-            let updated = tokio::task::spawn_blocking(move || keeper.take(given)).await;
-            match updated {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::warn!("the index stays as it is: {error:#}"),
-                Err(error) => tracing::error!(%error, "an update ended abnormally"),
-            }
+        }
+    }
+
+    async fn take_in_background(self: Arc<Self>, given: HashMap<Entry, Listing>) {
+        match tokio::task::spawn_blocking(move || self.take(given)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!("the index stays as it is: {error:#}"),
+            Err(error) => tracing::error!(%error, "an update ended abnormally"),
         }
     }
 
@@ -240,16 +255,15 @@ fn gaps(manifest: &Manifest) -> Vec<String> {
     rejected.map(|one| &one.server).chain(stale).cloned().collect()
 }
 
-async fn listed(backends: &Backends, names: BTreeSet<String>) -> HashMap<Entry, Listing> {
-    let lists = names.iter().map(async |name| {
-        let entry = backends.entry_of(name)?;
-        match backends.pool().list(name).await {
-            Ok(listing) => Some((entry.clone(), listing)),
-            Err(error) => {
-                tracing::warn!("`{name}` says that its tools have changed, but: {error}");
-                None
-            }
+/// The tools of a server as they are now.
+async fn listed(engine: Arc<Engine>, name: String) -> Option<(Entry, Listing)> {
+    let backends = engine.backends()?;
+    let entry = backends.entry_of(&name)?;
+    match backends.pool().list(&name).await {
+        Ok(listing) => Some((entry.clone(), listing)),
+        Err(error) => {
+            tracing::warn!("`{name}` says that its tools have changed, but: {error}");
+            None
         }
-    });
-    futures_util::future::join_all(lists).await.into_iter().flatten().collect()
+    }
 }

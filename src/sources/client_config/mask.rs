@@ -22,6 +22,9 @@ const SECRET_WORDS: [&str; 12] = [
     "dsn",
 ];
 
+/// Short flags after which programs take a key, a password, a token, a user or a header.
+const SECRET_FLAGS: [&str; 6] = ["-H", "-P", "-k", "-p", "-t", "-u"];
+
 /// How keys of well-known services begin.
 const KEY_STARTS: [&str; 14] = [
     "sk-",
@@ -48,10 +51,11 @@ pub(crate) fn arguments<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String>
     let mut before = "";
     let mut shown = Vec::new();
     for word in words {
-        let follows_secret = before.starts_with('-') && !before.contains('=') && is_secret(before);
+        let is_long = before.starts_with('-') && !before.contains('=') && is_secret(before);
+        let follows_secret = is_long || SECRET_FLAGS.contains(&before);
         let sets_variable = ["-e", "--env"].contains(&before);
         shown.push(match word.split_once('=') {
-            _ if follows_secret && !word.starts_with("${") => HIDDEN.to_owned(),
+            _ if follows_secret && !is_reference(word) => HIDDEN.to_owned(),
             Some((name, _)) if sets_variable => format!("{name}={HIDDEN}"),
             Some(("--env", set)) => {
                 let (name, value) = set.split_once('=').unwrap_or((set, ""));
@@ -65,6 +69,7 @@ pub(crate) fn arguments<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String>
 }
 
 fn argument(word: &str) -> String {
+    let word = &*without_defaults(word);
     if word.contains("://") {
         return address(word);
     }
@@ -98,6 +103,28 @@ pub(crate) fn address(url: &str) -> String {
     };
     let scheme = if scheme.is_empty() { String::new() } else { format!("{scheme}://") };
     format!("{scheme}{host}{}{query}", path.join("/"))
+}
+
+/// Whether a word is a variable and nothing else, be it with a default.
+fn is_reference(word: &str) -> bool {
+    word.starts_with("${") && word.find('}') == Some(word.len() - 1) && !word.contains(":-")
+}
+
+/// `${NAME:-value}` → `${NAME:-***}`.
+fn without_defaults(word: &str) -> String {
+    let (mut shown, mut rest) = (String::new(), word);
+    while let Some(start) = rest.find("${") {
+        let (before, reference) = rest.split_at(start);
+        let end = reference.find('}').map_or(reference.len(), |end| end + 1);
+        let (reference, after) = reference.split_at(end);
+        shown.push_str(before);
+        match reference.split_once(":-") {
+            Some((name, _)) => shown.push_str(&format!("{name}:-{HIDDEN}}}")),
+            None => shown.push_str(reference),
+        }
+        rest = after;
+    }
+    shown + rest
 }
 
 fn is_secret(name: &str) -> bool {
@@ -143,6 +170,9 @@ mod tests {
             ("x --api-key abc --port 80", "x --api-key *** --port 80"),
             ("x --api-key ${KEY}", "x --api-key ${KEY}"),
             ("x --token=abc API_KEY=abc", "x --token=*** API_KEY=***"),
+            ("x --api-key ${KEY:-abc}", "x --api-key ***"),
+            ("x --at ${AT:-abc}/${B:-d:-e} a:-b", "x --at ${AT:-***}/${B:-***} a:-b"),
+            ("x -k abc -p pw -H X-Api:abc -y b", "x -k *** -p *** -H *** -y b"),
             (
                 "docker run -e NAME -e OTHER=abc --env B=c img",
                 "docker run -e NAME -e OTHER=*** --env B=*** img",

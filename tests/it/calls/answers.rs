@@ -70,7 +70,26 @@ fn an_error_of_the_protocol_stays_one_with_code_words_and_data() {
         // It is the caller's affair and no fault of the server.
         agent.echo("a__echo");
     }
+    // Also what no type of ours holds.
+    let error = r#"{"code":-32000,"message":"x","data":{"long":123456789012345678901234567890,"one":1.0,"_meta":{"toolscout/raw":"x"}}}"#;
+    let id = agent.ask("a__raw", &json!({ "error": error }));
+    assert_eq!(agent.line(id), format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#));
     assert_eq!(super::n_starts(&town), 1);
+}
+
+#[test]
+fn numbers_reach_the_server_as_they_were_written() {
+    let town = built(&json!({ "a": entry("echo", "") }));
+    let mut agent = Agent::of(&town);
+    agent.echo("a__echo");
+    let written = r#"{"long": 123456789012345678901234567890, "price": 1.10, "text": "a \"b\""}"#;
+    let line = format!(
+        r#"{{"jsonrpc":"2.0","id":90,"method":"tools/call","params":{{"name":"call_tool","arguments":{{"name":"a__echo","arguments":{written}}}}}}}"#
+    );
+    agent.session.send(&line);
+    assert!(!agent.said(90).0);
+    let log = std::fs::read_to_string(&town.log).unwrap();
+    assert!(log.contains(&format!(r#""arguments":{written}"#)), "{log}");
 }
 
 #[cfg(target_os = "linux")]

@@ -45,6 +45,18 @@ fn tools_that_appear_are_found_and_called_in_open_sessions() {
 }
 
 #[test]
+fn a_server_that_does_not_answer_delays_no_other_that_has_changed() {
+    let town = built(&json!({ "a": entry("grow", "relists-never"), "b": entry("grow", "") }));
+    let mut agent = Agent::with(&town, "--start-timeout 10m");
+    for name in ["a__grow", "b__grow"] {
+        assert_eq!(agent.call(name, &json!({})), "grown");
+    }
+    agent.until_works("b__grown_1");
+    agent.call("b__grow", &json!({}));
+    agent.until_works("b__grown_2");
+}
+
+#[test]
 fn a_server_without_sessions_is_asked_to_say_when_its_tools_change() {
     let town = check_growth("stateless");
     let subscriptions = received(&town, "subscriptions/listen");

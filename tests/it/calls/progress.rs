@@ -48,6 +48,18 @@ fn progress_comes_under_the_token_of_the_client_and_only_if_there_is_one() {
 }
 
 #[test]
+fn of_a_burst_of_progress_the_last_word_arrives() {
+    let town = built(&json!({ "a": entry("steps", "") }));
+    let mut agent = Agent::of(&town);
+    let asked = agent.ask_with("a__steps", &json!({ "n": 1_000 }), &json!({ "progressToken": 1 }));
+    assert_eq!(agent.said(asked), (false, "token".to_owned()));
+    let words = agent.notes.iter().map(|note| note["params"]["progress"].as_f64().unwrap());
+    let words: Vec<f64> = words.collect();
+    assert!(words.is_sorted(), "{words:?}");
+    assert_eq!(words.last(), Some(&1_000.0));
+}
+
+#[test]
 fn calls_at_the_same_time_each_get_their_own_progress() {
     let town = built(&json!({ "a": entry("steps", "") }));
     let mut agent = Agent::of(&town);

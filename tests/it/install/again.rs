@@ -4,6 +4,8 @@ use serde_json::json;
 
 use super::Machine;
 use super::text;
+use crate::support::snapshot;
+use crate::support::stderr_of;
 
 #[test]
 fn a_server_that_moved_later_comes_back_too() {
@@ -87,6 +89,24 @@ fn secrets_that_come_back_are_their_owners_alone() {
     machine.run("uninstall --client cursor");
     assert!(text(&path).contains("hidden"));
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_path_that_is_no_text_is_refused_before_secrets_are_copied() {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::PermissionsExt;
+    let machine = Machine::new();
+    let path = machine.user().join(std::ffi::OsStr::from_bytes(b"odd-\xff.json"));
+    let before = r#"{"mcpServers": {"a": {"command": "a", "env": {"K": "hidden"}}}}"#;
+    std::fs::write(&path, before).unwrap();
+    let mut command = machine.command("install --client cursor --take-over --file");
+    let said = stderr_of(command.arg(&path), 1);
+    assert!(said.contains("is not text"), "{said}");
+    assert_eq!(text(&path), before);
+    let clients = machine.world.home().join("clients");
+    assert!(snapshot(&clients).values().all(Vec::is_empty));
+    assert_eq!(std::fs::metadata(&clients).unwrap().permissions().mode() & 0o777, 0o700);
 }
 
 #[cfg(unix)]

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::client::Client;
 use super::client::body;
+use super::client::exchange;
 use super::client::get;
 use super::client::status;
 use super::process::Service;
@@ -70,6 +71,45 @@ fn foreign_hosts_and_web_pages_are_refused() {
     ] {
         assert_eq!(status(&get(&service.address, path, &headers)), expected, "{path} {headers}");
     }
+}
+
+#[test]
+fn a_page_that_is_let_in_can_read_the_answer_and_no_other() {
+    let town = built(&json!({ "a": entry("echo", "") }));
+    let flags = "--allow-origin https://app.example --token-env DOOR";
+    let service = Service::with(&town, flags, &[("DOOR", TOKEN)]);
+    let preflight = |origin: &str| {
+        let head = format!(
+            "OPTIONS /mcp HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nOrigin: {origin}\r\n\
+             Access-Control-Request-Method: POST\r\n\
+             Access-Control-Request-Headers: authorization,mcp-session-id\r\n\r\n",
+            service.address
+        );
+        exchange(&service.address, head.as_bytes()).to_lowercase()
+    };
+    for origin in ["https://app.example", "http://localhost:6274"] {
+        // The browser asks without the token.
+        let answer = preflight(origin);
+        assert_eq!(status(&answer), 200, "{answer}");
+        for line in [
+            &format!("access-control-allow-origin: {origin}"),
+            "access-control-allow-headers: authorization,mcp-session-id",
+            "access-control-allow-methods: get,post,delete",
+        ] {
+            assert!(answer.contains(line), "{line} is not in {answer}");
+        }
+        let headers = format!("Origin: {origin}\r\nAuthorization: Bearer {TOKEN}\r\n");
+        for (headers, expected) in [(headers, 200), (format!("Origin: {origin}\r\n"), 401)] {
+            let client = Client::stateless(&service.address, &headers);
+            let (message, more) = client.message("tools/list", &json!({}));
+            let answer = client.post(&message, &more);
+            assert_eq!(status(&answer), expected);
+            assert!(answer.contains(&format!("access-control-allow-origin: {origin}")), "{answer}");
+            let exposed = "access-control-expose-headers: mcp-session-id,www-authenticate";
+            assert!(answer.contains(exposed), "{answer}");
+        }
+    }
+    assert!(!preflight("https://evil.example").contains("access-control-allow-origin"));
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Clients that send too much, too slowly, or nonsense.
 
 use std::io::Write;
+use std::time::Duration;
 
 use serde_json::json;
 
 use super::client::Client;
 use super::client::body;
+use super::client::call_of;
 use super::client::connect;
 use super::client::exchange;
 use super::client::rest;
@@ -75,6 +77,25 @@ fn whoever_is_slow_is_sent_away() {
 }
 
 #[test]
+fn whoever_does_not_read_is_sent_away() {
+    let town = built(&json!({ "a": entry("huge,echo", "") }));
+    let service = Service::with(&town, "--client-timeout 1s", &[]);
+    let client = Client::stateless(&service.address, "");
+    let n_bytes = 40 << 20;
+    let (message, more) =
+        client.message("tools/call", &call_of("a__huge", &json!({ "of": "x", "n": n_bytes })));
+    // Who reads gets all of it, however long that takes.
+    let answer = client.post(&message, &more);
+    assert!(answer.len() > n_bytes, "{}", answer.len());
+    let mut stream = connect(&service.address);
+    stream.write_all(client.request("POST", &message, &more).as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_secs(5));
+    let n_read = rest(&mut stream).len();
+    assert!(n_read < n_bytes, "{n_read}");
+    check_answers(&service);
+}
+
+#[test]
 fn more_idle_connections_than_there_may_be_pass() {
     let town = town();
     let service = Service::with(&town, "--client-timeout 1s", &[]);
@@ -104,6 +125,12 @@ fn nonsense_is_refused() {
     for message in ["", "{", "[]", "7", "\u{feff}{}", r#"{"jsonrpc":"2.0","id":1}"#] {
         let answer = client.post(message, "MCP-Protocol-Version: 2026-07-28\r\n");
         assert!((400..500).contains(&status(&answer)), "{message}: {answer}");
+    }
+    for (message, code) in [("{", -32700), ("[]", -32600), ("7", -32600)] {
+        let answer = client.post(message, "MCP-Protocol-Version: 2026-07-28\r\n");
+        assert_eq!(status(&answer), 400, "{answer}");
+        let error: serde_json::Value = serde_json::from_str(body(&answer)).unwrap();
+        assert_eq!(error["error"]["code"], code, "{error}");
     }
     check_answers(&service);
 }

@@ -1,12 +1,15 @@
 //! What operators ask: health, readiness, counts, events.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 
 use serde_json::json;
 
 use super::client::Client;
 use super::client::body;
+use super::client::connect;
 use super::client::get;
+use super::client::rest;
 use super::client::status;
 use super::process::Service;
 use crate::calls::built;
@@ -74,4 +77,31 @@ fn without_an_index_it_is_healthy_and_not_ready() {
     let answer = get(&service.address, "/readyz", "");
     assert_eq!(status(&answer), 503);
     assert!(body(&answer).contains("index"), "{}", body(&answer));
+}
+
+#[test]
+fn while_the_index_is_built_it_says_so_however_many_wait() {
+    let town = crate::live::Town::of(&json!({ "a": entry("echo", "sleepy") }));
+    let config = town.world.home().join("mcp.json");
+    let service = Service::with(&town, &format!("--config {}", config.display()), &[]);
+    let client = Client::stateless(&service.address, "");
+    let (message, more) = client.message(
+        "tools/call",
+        &json!({ "name": "discover_tools", "arguments": { "tool": "echo" } }),
+    );
+    let request = client.request("POST", &message, &more);
+    // More than there are threads that may block.
+    let mut waiting: Vec<_> = (0..700)
+        .map(|_| {
+            let mut stream = connect(&service.address);
+            stream.write_all(request.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    let answer = get(&service.address, "/readyz", "");
+    assert_eq!((status(&answer), body(&answer)), (503, "the index is being built"));
+    assert_eq!(status(&get(&service.address, "/healthz", "")), 200);
+    for stream in &mut waiting {
+        assert_eq!(status(&rest(stream)), 200);
+    }
 }
