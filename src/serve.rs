@@ -27,6 +27,7 @@ mod result;
 mod schema;
 mod service;
 mod sessions;
+mod shares;
 mod stdio;
 mod subschemas;
 

@@ -97,13 +97,15 @@ pub async fn http(engine: Arc<Engine>, listener: TcpListener, settings: HttpSett
     }
 }
 
+/// Connections at the same time.
 #[cfg(not(unix))]
-fn max_connections() -> usize {
+pub(super) fn max_connections() -> usize {
     MAX_CONNECTIONS
 }
 
+/// Connections at the same time.
 #[cfg(unix)]
-fn max_connections() -> usize {
+pub(super) fn max_connections() -> usize {
     use rustix::process::{Resource, getrlimit};
     let files = getrlimit(Resource::Nofile).current.and_then(|files| usize::try_from(files).ok());
     files.map_or(MAX_CONNECTIONS, |files| MAX_CONNECTIONS.min(files / 2).max(1))

@@ -36,11 +36,13 @@ use super::auth::SESSION;
 use super::discovery::Discovery;
 use super::engine::Engine;
 use super::http::HttpSettings;
+use super::http::max_connections;
 use super::incoming;
 use super::origins;
 use super::raw::Shelf;
 use super::sessions;
 use super::sessions::Sessions;
+use super::shares::Shares;
 
 /// The one address of the protocol.
 const ENDPOINT: &str = "/mcp";
@@ -54,6 +56,7 @@ type Body = BoxBody<Bytes, Infallible>;
 pub(super) struct Service {
     pub(super) engine: Arc<Engine>,
     guard: Guard,
+    shares: Shares,
     protocol: StreamableHttpService<Discovery, Sessions>,
     client_time: Duration,
 }
@@ -75,7 +78,8 @@ impl Service {
             move || Ok(Discovery::of_visitors(Arc::clone(&engine)))
         };
         let protocol = StreamableHttpService::new(handler, Arc::default(), config);
-        Self { engine, guard, protocol, client_time: settings.client_time }
+        let shares = Shares::of(max_connections());
+        Self { engine, guard, shares, protocol, client_time: settings.client_time }
     }
 
     pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
@@ -99,6 +103,10 @@ impl Service {
         if !self.guard.is_own_session(&visitor, request.headers()) {
             return plain(StatusCode::NOT_FOUND, "no such session");
         }
+        let Some(share) = self.shares.take(&visitor.name) else {
+            tracing::warn!(tenant = &*visitor.name, "a request too many of a tenant is refused");
+            return last(StatusCode::TOO_MANY_REQUESTS, "too many requests are under way");
+        };
         let (mut parts, body) = request.into_parts();
         let body = match self.body(body).await {
             Ok(body) => body,
@@ -126,7 +134,14 @@ impl Service {
             self.guard.note_session(&visitor, answered.headers());
         }
         let shelf = Arc::clone(&self.engine.shelf);
-        answered.map(|body| body.map_frame(move |frame| filled(&shelf, frame)).boxed())
+        answered.map(|body| {
+            let body = body.map_frame(move |frame| {
+                // Held until the last of it is sent.
+                let _under_way = &share;
+                filled(&shelf, frame)
+            });
+            body.boxed()
+        })
     }
 
     /// The whole body; or what is said instead of waiting for it.

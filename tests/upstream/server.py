@@ -72,6 +72,9 @@ class Server:
         if self.has("stateless") and not stateless:
             return error(-32602, "the version is missing")
         if method == "tools/list":
+            if self.has("restless") and self.calls.n_grown > 0:
+                say({"method": "notifications/tools/list_changed"})
+                time.sleep(1)
             return self.list(params.get("cursor"))
         if method == "tools/call":
             answer = self.calls.answer(message, say)

@@ -1,6 +1,7 @@
 //! Keeps the index of a server that runs: built where there is none, updated
 //! when a server says that its tools have changed.
 
+use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -202,28 +203,24 @@ impl Keeper {
     /// Lists servers anew that say that their tools have changed, each on its own.
     async fn follow(self: Arc<Self>) {
         let Some(backends) = self.engine.backends() else { return };
-        let (mut asked, mut lists) = (HashMap::new(), JoinSet::new());
+        let mut lists = Lists::default();
         loop {
-            let first = tokio::select! {
-                mut names = backends.pool().changed() => {
+            tokio::select! {
+                names = backends.pool().changed() => {
+                    lists.wanted.extend(names);
                     tokio::time::sleep(DEBOUNCE).await;
-                    names.extend(backends.pool().changed().now_or_never().unwrap_or_default());
-                    for name in names {
-                        // Who is asked again has nothing to say to the question before.
-                        let listing = listed(Arc::clone(&self.engine), name.clone());
-                        let before = asked.insert(name, lists.spawn(listing));
-                        before.inspect(AbortHandle::abort);
-                    }
-                    continue;
+                    lists.wanted.extend(backends.pool().changed().now_or_never().unwrap_or_default());
                 }
-                Some(first) = lists.join_next() => first,
-            };
-            let more = std::iter::from_fn(|| lists.try_join_next());
-            let given: HashMap<Entry, Listing> =
-                std::iter::once(first).chain(more).filter_map(Result::ok).flatten().collect();
-            if !given.is_empty() {
-                Arc::clone(&self).take_in_background(given).await;
+                Some(first) = lists.asked.join_next() => {
+                    let more = std::iter::from_fn(|| lists.asked.try_join_next());
+                    let came = std::iter::once(first).chain(more).filter_map(Result::ok).flatten();
+                    let given: HashMap<Entry, Listing> = came.collect();
+                    if !given.is_empty() {
+                        Arc::clone(&self).take_in_background(given).await;
+                    }
+                }
             }
+            lists.ask(&self.engine);
         }
     }
 
@@ -245,6 +242,30 @@ impl Keeper {
         self.run(&plan, &choice)?;
         self.warn_of_gaps();
         Ok(())
+    }
+}
+
+/// Lists that are asked for, and servers whose list is wanted.
+#[derive(Default)]
+struct Lists {
+    wanted: BTreeSet<String>,
+    asked: JoinSet<Option<(Entry, Listing)>>,
+    /// The last question to each server.
+    last: HashMap<String, AbortHandle>,
+}
+
+impl Lists {
+    /// Asks those that are wanted and have nothing to answer yet: one that
+    /// changes while it answers is asked once more after that.
+    fn ask(&mut self, engine: &Arc<Engine>) {
+        let is_asked = |name: &String| self.last.get(name).is_some_and(|last| !last.is_finished());
+        let (later, now): (BTreeSet<String>, BTreeSet<String>) =
+            std::mem::take(&mut self.wanted).into_iter().partition(is_asked);
+        self.wanted = later;
+        for name in now {
+            let question = self.asked.spawn(listed(Arc::clone(engine), name.clone()));
+            self.last.insert(name, question);
+        }
     }
 }
 

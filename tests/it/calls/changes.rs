@@ -57,6 +57,16 @@ fn a_server_that_does_not_answer_delays_no_other_that_has_changed() {
 }
 
 #[test]
+fn a_server_that_changes_whenever_it_is_asked_is_still_believed() {
+    let town = built(&json!({ "a": entry("grow", "restless") }));
+    let mut agent = Agent::of(&town);
+    agent.call("a__grow", &json!({}));
+    agent.until_works("a__grown_1");
+    agent.call("a__grow", &json!({}));
+    agent.until_works("a__grown_2");
+}
+
+#[test]
 fn a_server_without_sessions_is_asked_to_say_when_its_tools_change() {
     let town = check_growth("stateless");
     let subscriptions = received(&town, "subscriptions/listen");

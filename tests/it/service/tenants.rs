@@ -1,9 +1,12 @@
 //! Each token opens its own servers, and tells nothing of others.
 
+use std::io::Write;
+
 use serde_json::Value;
 use serde_json::json;
 
 use super::client::Client;
+use super::client::connect;
 use super::client::get;
 use super::client::status;
 use super::process::Service;
@@ -160,4 +163,29 @@ fn a_file_that_is_wrong_is_named_with_its_cure() {
         assert!(said.contains("tenants.toml") && said.contains(expected), "{text}\n{said}");
         assert!(!said.contains("secret-token"), "{said}");
     }
+}
+
+#[test]
+fn a_tenant_with_too_many_requests_leaves_room_for_others() {
+    let town = town();
+    let service = serve(&town);
+    let part = Client::stateless(&service.address, &bearer("part"));
+    let request = part.request("POST", "0123456789", "");
+    let unfinished = request.strip_suffix("89").unwrap();
+    // As many as may be, of which each is still read.
+    let held: Vec<_> = (0..768)
+        .map(|_| {
+            let mut stream = connect(&service.address);
+            stream.write_all(unfinished.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    let listed = |client: &Client| {
+        let (message, more) = client.message("tools/list", &json!({}));
+        status(&client.post(&message, &more))
+    };
+    crate::calls::until("the bound", || listed(&part) == 429);
+    assert_eq!(listed(&Client::stateless(&service.address, &bearer("all"))), 200);
+    drop(held);
+    crate::calls::until("room", || listed(&part) == 200);
 }
