@@ -8,6 +8,7 @@ mod auth;
 mod awaited;
 mod backends;
 mod calls;
+mod counted;
 mod directory;
 mod discovery;
 mod engine;

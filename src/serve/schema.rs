@@ -11,22 +11,28 @@ use jsonschema::Validator;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::counted::Counted;
+use super::counted::Seen;
 use super::meter;
+use super::meter::Budget;
 use super::relaxed::relaxed;
 
 /// Larger and deeper schemas are not compiled.
 const MAX_BYTES: usize = 512 << 10;
 const MAX_DEPTH: usize = 64;
 
-/// Steps of compiling a schema, of telling whether arguments fit it, and of
-/// telling why not: a tenth of a second or so each.
-const COMPILE_STEPS: u64 = 1 << 18;
+/// Steps of telling whether arguments fit, and of telling why not: half a
+/// second at most, and much less as a rule.
 const CHECK_STEPS: u64 = 1 << 21;
-const EXPLAIN_STEPS: u64 = 1 << 17;
+const EXPLAIN_STEPS: u64 = 1 << 20;
+
+/// Patterns of one schema; those with more are not compiled.
+const MAX_PATTERNS: usize = 128;
 
 /// Bytes of one compiled pattern, and of what it keeps to be fast.
-const PATTERN_BYTES: usize = 256 << 10;
-const PATTERN_CACHE_BYTES: usize = 64 << 10;
+const PATTERN_KIB: [usize; 5] = [1, 4, 16, 64, 256];
+const LARGEST_KIB: usize = 256;
+const PATTERN_CACHE_BYTES: usize = 256 << 10;
 
 /// Details that are left out which the log names.
 const MAX_LEFT_OUT: usize = 3;
@@ -39,7 +45,9 @@ const MAX_CHARS: usize = 240;
 
 /// A schema that can be checked against.
 pub(super) struct Schema {
-    validator: Option<Validator>,
+    validator: Option<Validator<Counted>>,
+    /// KiB of its largest pattern.
+    pattern_kib: usize,
     /// What of the schema is not checked, and why.
     left_out: Option<String>,
 }
@@ -47,12 +55,12 @@ pub(super) struct Schema {
 impl Schema {
     /// The schema that allows everything.
     pub(super) fn open() -> Self {
-        Self { validator: None, left_out: None }
+        Self { validator: None, pattern_kib: 0, left_out: None }
     }
 
     /// Compiles a schema as far as that is possible; the rest allows everything.
     pub(super) fn new(raw: &RawValue) -> Self {
-        let unchecked = |why: &str| Self { validator: None, left_out: Some(why.to_owned()) };
+        let unchecked = |why: &str| Self { left_out: Some(why.to_owned()), ..Self::open() };
         let text = raw.get();
         if text.len() > MAX_BYTES {
             return unchecked("it is larger than 512 KiB");
@@ -63,11 +71,17 @@ impl Schema {
         let Ok(schema) = serde_json::from_str::<Value>(text) else {
             return unchecked("it is no JSON");
         };
-        match compiled(&schema) {
-            Ok(validator) => Self { validator: Some(validator), left_out: None },
-            Err(why) => match relaxed(schema, &|detail| compiled(detail).is_ok()) {
+        let patterns = patterns(&schema);
+        if patterns.len() > MAX_PATTERNS {
+            return unchecked("it has more than 128 patterns");
+        }
+        let pattern_kib = patterns.iter().map(|one| kib_of(one)).max().unwrap_or(0);
+        match compiled(&schema, LARGEST_KIB) {
+            Ok(validator) => Self { validator: Some(validator), pattern_kib, left_out: None },
+            Err(why) => match relaxed(schema, &|detail| compiled(detail, LARGEST_KIB).is_ok()) {
                 Some((rest, left_out)) => Self {
-                    validator: compiled(&rest).ok(),
+                    validator: compiled(&rest, LARGEST_KIB).ok(),
+                    pattern_kib,
                     left_out: Some(if left_out.is_empty() { why } else { shown(&left_out) }),
                 },
                 None => unchecked(&why),
@@ -84,29 +98,46 @@ impl Schema {
     /// finding out would take too long.
     pub(super) fn problems(&self, arguments: &Value) -> Vec<String> {
         let Some(validator) = &self.validator else { return Vec::new() };
-        match meter::within(CHECK_STEPS, || validator.is_valid(arguments)) {
-            Some(false) => meter::within(EXPLAIN_STEPS, || explained(validator, arguments))
-                .unwrap_or_else(|| vec!["arguments: they break too many rules to list".to_owned()]),
-            Some(true) | None => Vec::new(),
+        let pattern_kib = self.pattern_kib as u64;
+        let budget = Budget { steps: CHECK_STEPS, pattern_kib, path_bytes: 0 };
+        if meter::within(budget, || validator.is_valid(Seen(arguments))) != Some(false) {
+            return Vec::new();
         }
+        let path_bytes = longest_path(arguments) as u64;
+        let budget = Budget { steps: EXPLAIN_STEPS, path_bytes, ..budget };
+        meter::within(budget, || explained(validator, arguments))
+            .or_else(|| meter::within(budget, || first_of_many(validator, arguments)))
+            .unwrap_or_else(|| vec!["arguments: they break too many rules to list".to_owned()])
     }
 }
 
-fn compiled(schema: &Value) -> Result<Validator, String> {
-    let mut schema = schema.clone();
-    if !meter::put(&mut schema) {
-        return Err("it has references that are not followed".to_owned());
-    }
+fn compiled(schema: &Value, pattern_kib: usize) -> Result<Validator<Counted>, String> {
     let patterns =
-        PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_CACHE_BYTES);
-    let options = jsonschema::options()
-        .with_retriever(Offline)
-        .with_pattern_options(patterns)
-        .with_keyword(meter::KEYWORD, meter::keyword);
-    match meter::within(COMPILE_STEPS, || options.build(&schema)) {
-        Some(built) => built.map_err(|error| cut(&error.to_string())),
-        None => Err("it grows too large".to_owned()),
+        PatternOptions::regex().size_limit(pattern_kib << 10).dfa_size_limit(PATTERN_CACHE_BYTES);
+    let options =
+        jsonschema::options_for::<Counted>().with_retriever(Offline).with_pattern_options(patterns);
+    options.build(schema).map_err(|error| cut(&error.to_string()))
+}
+
+/// All patterns of a schema, wherever they stand.
+fn patterns(schema: &Value) -> Vec<&str> {
+    match schema {
+        Value::Object(fields) => {
+            let own = fields.get("pattern").and_then(Value::as_str);
+            let named = fields.get("patternProperties").and_then(Value::as_object);
+            let named = named.into_iter().flat_map(|all| all.keys().map(String::as_str));
+            let below = fields.values().flat_map(patterns);
+            own.into_iter().chain(named).chain(below).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(patterns).collect(),
+        _ => Vec::new(),
     }
+}
+
+/// How large a pattern gets; nothing for one that does not compile.
+fn kib_of(pattern: &str) -> usize {
+    let schema = Value::from_iter([("pattern", pattern)]);
+    PATTERN_KIB.into_iter().find(|kib| compiled(&schema, *kib).is_ok()).unwrap_or(0)
 }
 
 /// The first of these, and how many more there are.
@@ -118,8 +149,8 @@ fn shown(left_out: &[String]) -> String {
     }
 }
 
-fn explained(validator: &Validator, arguments: &Value) -> Vec<String> {
-    let mut errors = validator.iter_errors(arguments);
+fn explained(validator: &Validator<Counted>, arguments: &Value) -> Vec<String> {
+    let mut errors = validator.iter_errors(Seen(arguments));
     let mut problems: Vec<String> =
         errors.by_ref().take(MAX_PROBLEMS).map(|error| problem(&error)).collect();
     let n_more = errors.count();
@@ -129,10 +160,27 @@ fn explained(validator: &Validator, arguments: &Value) -> Vec<String> {
     problems
 }
 
+fn first_of_many(validator: &Validator<Counted>, arguments: &Value) -> Vec<String> {
+    let first = validator.validate(Seen(arguments)).err();
+    first.iter().map(problem).chain(["… and very many more".to_owned()]).collect()
+}
+
+/// Bytes of the names on the longest way to a value.
+fn longest_path(value: &Value) -> usize {
+    match value {
+        Value::Object(members) => {
+            let ways = members.iter().map(|(name, value)| name.len() + longest_path(value));
+            ways.max().unwrap_or(0)
+        }
+        Value::Array(items) => items.iter().map(longest_path).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
 fn problem(error: &ValidationError<'_>) -> String {
     let path = error.instance_path().to_string();
     let place = if path.is_empty() { "arguments" } else { path.as_str() };
-    format!("{place}: {}", cut(&error.to_string()))
+    format!("{}: {}", cut(place), cut(&error.to_string()))
 }
 
 fn cut(text: &str) -> String {
@@ -304,10 +352,66 @@ mod tests {
         let field = |i| (format!("p{i}"), json!({"pattern": format!(r"\p{{L}}{{2}}x{i}")}));
         let fields: serde_json::Map<String, Value> = (0..1_000).map(field).collect();
         let compiled = Schema::new(&to_raw(&json!({"properties": fields})));
-        assert_eq!(compiled.left_out(), Some("it grows too large"));
-        let odd = |i| (format!("p{i}"), json!({"pattern": format!("(?=x{i})")}));
-        let fields: serde_json::Map<String, Value> = (0..1_000).map(odd).collect();
+        assert_eq!(compiled.left_out(), Some("it has more than 128 patterns"));
+        let odd = |i| (format!("p{i}"), json!({"pattern": format!(r"\p{{L}}{{200}}x{i}")}));
+        let fields: serde_json::Map<String, Value> = (0..100).map(odd).collect();
         let compiled = Schema::new(&to_raw(&json!({"properties": fields})));
-        assert!(compiled.left_out().unwrap().ends_with(" and 997 more"));
+        assert!(compiled.left_out().unwrap().ends_with(" and 97 more"));
+    }
+
+    /// A pattern for which the fast ways of matching all give up.
+    #[test]
+    fn a_pattern_that_is_slow_for_a_long_text_is_given_up() {
+        let schema = json!({"properties": {"a": {"pattern": "[ab]*a[ab]{300}c"}}});
+        let text: String = (0..4_000_000_u32)
+            .map(|i| if i.wrapping_mul(2_654_435_761) >> 31 == 0 { 'a' } else { 'b' })
+            .collect();
+        assert_eq!(problems(&schema, &json!({"a": text})), Vec::<String>::new());
+        assert_eq!(problems(&schema, &json!({"a": text[..2_000]})).len(), 1);
+    }
+
+    #[test]
+    fn a_chain_that_is_deeper_than_the_stack_is_given_up() {
+        for applied in
+            [|next| json!({"allOf": [next]}), |next| json!({"anyOf": [next]}), |next| next]
+        {
+            let mut chain = json!({"$defs": {}, "$ref": "#/$defs/a0"});
+            for i in 0..3_000 {
+                let next = json!({"$ref": format!("#/$defs/a{}", i + 1)});
+                chain["$defs"][format!("a{i}")] = applied(next);
+            }
+            let around = json!({"$ref": "#/$defs/a0"});
+            chain["$defs"]["a3000"] = json!({"properties": {"x": around}, "required": ["x"]});
+            let mut levels = json!({});
+            for _ in 0..100 {
+                levels = json!({"x": levels});
+            }
+            assert!(problems(&chain, &levels).len() <= 1);
+        }
+    }
+
+    #[test]
+    fn alternatives_that_all_fail_are_paid_for() {
+        let names: Vec<String> = (0..900).map(|i| format!("name {i}")).collect();
+        let branches: Vec<Value> = (0..30).map(|_| json!({"enum": names})).collect();
+        let schema = json!({"properties": {"a": {"items": {"anyOf": branches}}}});
+        let arguments = json!({"a": vec!["name 0"; 1_000_000]});
+        assert_eq!(problems(&schema, &arguments), Vec::<String>::new());
+        let last = json!({"items": {"anyOf": [{"enum": names}, {"const": "last"}]}});
+        let arguments = json!({"a": vec!["last"; 1_000_000]});
+        assert_eq!(problems(&json!({"properties": {"a": last}}), &arguments), Vec::<String>::new());
+    }
+
+    #[test]
+    fn problems_in_any_number_fit_into_memory() {
+        let schema = json!({"additionalProperties": {"items": {"type": "string"}}});
+        let found = problems(&schema, &json!({"a": vec![1; 3_000]}));
+        assert_eq!((found.len(), found[20].as_str()), (21, "… and 2980 more"));
+        let found = problems(&schema, &json!({"a": vec![1; 300_000]}));
+        assert_eq!(found, ["/a/0: 1 is not of type \"string\"", "… and very many more"]);
+        // Each of them would hold the long name.
+        let name = "x".repeat(1_000_000);
+        let found = problems(&schema, &json!({name: vec![1; 100_000]}));
+        assert_eq!(found.len(), 2);
     }
 }
